@@ -50,7 +50,9 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
     let notices = (format!("{:?}", before.notice.text.as_str()), format!("{:?}", after.notice.text.as_str()));
     let link = |room: &Room| room.notice.link.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
     let links = (link(before), link(after));
-    let then = |room: &Room| if room.then_off { "off" } else { "closed" }.to_owned();
+    let then = |room: &Room| {
+        if room.then_off { "off, when everybody who waited was let in" } else { "nothing" }.to_owned()
+    };
     let thens = (then(before), then(after));
     let states = (before.state.to_string(), after.state.to_string());
     let stretches = (before.stretch.to_string(), after.stretch.to_string());

@@ -260,7 +260,10 @@ impl fmt::Display for AuditedChange {
         match self {
             Self::Rate { from, to } => write!(f, "rate: {from} -> {to}"),
             Self::Message { from, to } => write!(f, "message: {:?} -> {:?}", from.as_str(), to.as_str()),
-            Self::State(change) => write!(f, "room: {} -> {}", change.before(), change.after()),
+            Self::State(change) => {
+                let (before, after) = (change.before(), change.after());
+                write!(f, "room: {} -> {}", before.told_beside(&after), after.told_beside(&before))
+            }
             Self::Stretch { from, to } => write!(f, "stretch: {from} -> {to}"),
             Self::Reset { from, to } => write!(f, "reset, epoch: {from} -> {to}"),
             Self::Throttle { from, to } => write!(f, "rate in force: {from} -> {to}"),
@@ -427,6 +430,19 @@ mod tests {
             (to(&|room| room.open_at(Timestamp::default())), to(&|room| room.turn(RoomState::Paused)));
         assert!(moved.is_change() && withdrawn.is_change());
         assert_eq!(withdrawn.to_string(), "room: paused, opens 2027-03-05 11:00:00 UTC -> paused");
+    }
+
+    #[test]
+    fn an_entry_tells_only_what_changes() {
+        let (mut before, mut after) = (changed(), changed());
+        before.ends = Some(OPENS);
+        (after.ends, after.closes, after.then_off) = (Some(OPENS), Some(OPENS), true);
+        after.notice.text = "Sold out".parse().unwrap();
+        let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
+        let told = note.entry(1, OPENS, &before, &after).unwrap().change.to_string();
+        let expected =
+            r#"room: paused -> paused, closes 2027-03-05 11:00:00 UTC, then off, notice "Sold out""#;
+        assert_eq!(told, expected);
     }
 
     #[test]

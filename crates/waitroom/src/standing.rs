@@ -1,5 +1,3 @@
-use std::fmt;
-
 use crate::{Notice, RoomState, Timestamp};
 
 /// How the operator left a room: its state, what follows by itself, and what those read who come too late.
@@ -72,23 +70,23 @@ impl Standing {
         };
         std::iter::successors(next(self), move |(_, before)| next(before))
     }
-}
 
-/// In the words of the replies to orders.
-impl fmt::Display for Standing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.state)?;
-        for (what, at) in [("opens", self.opens), ("closes", self.closes), ("ends", self.ends)] {
-            if let Some(at) = at {
-                write!(f, ", {what} {at}")?;
-            }
-        }
-        if self.then_off {
-            f.write_str(", then off")?;
-        }
-        if !self.notice.text.as_str().is_empty() {
-            write!(f, ", notice {:?}", self.notice.text.as_str())?;
-        }
-        self.notice.link.as_ref().map_or(Ok(()), |link| write!(f, ", link {link}"))
+    /// In the words of the replies to orders: the state, and what `other` does not have.
+    pub(crate) fn told_beside(&self, other: &Self) -> String {
+        let known = other.details();
+        let details = self.details().into_iter().filter(|detail| !known.contains(detail));
+        std::iter::once(self.state.to_string()).chain(details).collect::<Vec<_>>().join(", ")
+    }
+
+    fn details(&self) -> Vec<String> {
+        let instants = [("opens", self.opens), ("closes", self.closes), ("ends", self.ends)];
+        let instants = instants.into_iter().filter_map(|(does, at)| Some(format!("{does} {}", at?)));
+        let Notice { text, link } = &self.notice;
+        let text = Some(text.as_str()).filter(|text| !text.is_empty());
+        instants
+            .chain(self.then_off.then(|| "then off".to_owned()))
+            .chain(text.map(|text| format!("notice {text:?}")))
+            .chain(link.as_ref().map(|link| format!("link {link}")))
+            .collect()
     }
 }
