@@ -39,21 +39,25 @@ impl Fixture for OnDynamoDbLocal {
         change(&mut room);
         let mut item = self.0.item("room").await.unwrap();
         item.insert("state".into(), AttributeValue::S(room.state.to_string()));
-        for (name, at) in [("opens", room.opens), ("closes", room.closes), ("ends", room.ends)] {
-            if let Some(at) = at {
-                item.insert(name.into(), AttributeValue::N(at.as_millis().to_string()));
-            }
-        }
-        item.insert("then_off".into(), AttributeValue::Bool(room.then_off));
-        item.insert("notice".into(), AttributeValue::S(room.notice.text.to_string()));
-        if let Some(link) = &room.notice.link {
-            item.insert("link".into(), AttributeValue::S(link.to_string()));
+        let time = |at: Timestamp| AttributeValue::N(at.as_millis().to_string());
+        let text = |text: &dyn ToString| AttributeValue::S(text.to_string());
+        // DynamoDB Local takes no empty text, and a room without a notice has none either.
+        let notice = Some(&room.notice.text).filter(|text| !text.as_str().is_empty());
+        for (name, value) in [
+            ("opens", room.opens.map(time)),
+            ("closes", room.closes.map(time)),
+            ("ends", room.ends.map(time)),
+            ("then_off", room.then_off.then_some(AttributeValue::Bool(true))),
+            ("notice", notice.map(|notice| text(notice))),
+            ("link", room.notice.link.as_ref().map(|link| text(link))),
+            ("rehearsal", room.rehearsal.map(|mark| text(&mark))),
+        ] {
+            match value {
+                Some(value) => item.insert(name.into(), value),
+                None => item.remove(name),
+            };
         }
         item.insert("epoch".into(), AttributeValue::S(room.epoch.to_string()));
-        match room.rehearsal {
-            Some(mark) => item.insert("rehearsal".into(), AttributeValue::S(mark.to_string())),
-            None => item.remove("rehearsal"),
-        };
         item.insert("version".into(), AttributeValue::N((room.version + 1).to_string()));
         self.0.put(item).await;
     }
