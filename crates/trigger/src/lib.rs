@@ -135,8 +135,8 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         Ok(report)
     }
 
-    /// Marks the room as quiet if nobody was in the line for a while, which turns off a closed room that was to. Wakes it if somebody waits after all: the door could
-    /// not.
+    /// Marks the room as quiet if nobody was in the line for a while, which turns off a closed room that was to. Wakes it if
+    /// somebody waits after all: the door could not.
     async fn judge_quiet(
         &self,
         room: &Room,

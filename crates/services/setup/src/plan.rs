@@ -53,8 +53,10 @@ impl SetupPlan {
     pub fn of(add: WhatToAdd<'_>, services: &ShopServices) -> Result<Self> {
         let guard_file = guard_file(add.conf);
         let tree = &NginxTree::read(add.conf, &guard_file)?;
-        let shop_file = add.shop_file.map(std::fs::canonicalize).transpose();
-        let shop_file = shop_file.context("could not find the file of the shop's block")?;
+        let canonical = |file: &Path| {
+            std::fs::canonicalize(file).with_context(|| format!("could not find {}", file.display()))
+        };
+        let shop_file = add.shop_file.map(canonical).transpose()?;
         let shop = ShopBlocks::find(tree, &services.shop_host, shop_file.as_deref())?;
         let http = http_block(tree)?;
         let site_file = site_file(tree, http)?;
