@@ -105,9 +105,9 @@ mod tests {
         assert!(text.contains("\nbeekeeper_guard_seconds_count 1\n"), "{text}");
         let explained = text.lines().filter_map(|line| line.strip_prefix("# HELP ")?.split(' ').next());
         let names: BTreeSet<_> = explained.collect();
-        let documented = include_str!("../../../docs/guard.md");
+        let documented = include_str!("../../../docs/metrics.md");
         for name in names.iter().copied().chain(GuardOutcome::WORDS) {
-            assert!(documented.contains(&format!("`{name}")), "{name} in docs/guard.md");
+            assert!(documented.contains(&format!("`{name}")), "{name} in docs/metrics.md");
         }
         assert_frozen(Section::GuardMetrics, names);
     }

@@ -80,9 +80,9 @@ async fn every_metric_is_typed_explained_and_frozen() {
     ] {
         assert!(body.lines().any(|found| found == line), "{line} in {body}");
     }
-    let documented = include_str!("../../../docs/hosting.md");
+    let documented = include_str!("../../../docs/metrics.md");
     for name in typed.keys() {
-        assert!(documented.contains(&format!("`{name}")), "{name} in docs/hosting.md");
+        assert!(documented.contains(&format!("`{name}")), "{name} in docs/metrics.md");
     }
     assert_frozen(Section::MonitoringMetrics, typed.into_keys());
 }
