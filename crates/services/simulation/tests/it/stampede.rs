@@ -1,4 +1,4 @@
-//! A crowd of which API Gateway refuses most requests: docs/crowd.md has the table.
+//! A crowd of which API Gateway refuses most requests: docs/stampede.md has the table.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use simulation::{CrowdHabits, Scenario, SimulatedEvent, Simulation, WaitSpread};
 
 use crate::scenarios::{account, on_aws};
 
-const CROWD: &str = include_str!("../../../../../docs/crowd.md");
+const PAGE: &str = include_str!("../../../../../docs/stampede.md");
 
 /// How long a page pauses before a step.
 type Pause = fn(&Step) -> f64;
@@ -40,7 +40,7 @@ fn the_page_has_the_table_of_a_stampede() {
             let refused = format!("{},{:03}", event.refused_requests / 1000, event.refused_requests % 1000);
             let row =
                 format!("| {shown} | {name} | {median:.0} s | {p95:.0} s | {longest:.0} s | {refused} |");
-            assert!(CROWD.lines().any(|line| line == row), "docs/crowd.md should have\n{row}");
+            assert!(PAGE.lines().any(|line| line == row), "docs/stampede.md should have\n{row}");
         }
     }
 }
