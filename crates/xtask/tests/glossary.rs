@@ -1,4 +1,4 @@
-//! Checks that every Rust path in `docs/glossary.md` exists.
+//! Checks that every Rust path in `docs/names.md` exists.
 //!
 //! The check searches the crates' words and does not parse them: a type must be defined in the crate that the path names, and
 //! the rest of the path must be a word of that crate.
@@ -12,7 +12,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-const GLOSSARY: &str = include_str!("../../../docs/glossary.md");
+const NAMES: &str = include_str!("../../../docs/names.md");
 
 /// What is defined in a crate, and all of its words.
 #[derive(Default)]
@@ -72,7 +72,7 @@ fn crates() -> BTreeMap<String, CrateWords> {
 fn rust_paths() -> Vec<&'static str> {
     let mut paths = Vec::new();
     let mut column = None;
-    for line in GLOSSARY.lines() {
+    for line in NAMES.lines() {
         let cells: Vec<_> = line.split('|').map(str::trim).collect();
         match cells.iter().position(|cell| *cell == "Rust") {
             Some(found) => column = Some(found),
@@ -87,7 +87,7 @@ fn rust_paths() -> Vec<&'static str> {
 }
 
 #[test]
-fn every_rust_path_of_the_glossary_exists() {
+fn every_rust_path_of_the_names_exists() {
     let crates = crates();
     let exists = |path: &&str| {
         let words: Vec<_> = path.split("::").collect();
@@ -99,5 +99,5 @@ fn every_rust_path_of_the_glossary_exists() {
     let paths = rust_paths();
     assert!(paths.len() > 100, "these are not all paths");
     let missing: Vec<_> = paths.into_iter().filter(|path| !exists(path)).collect();
-    assert!(missing.is_empty(), "docs/glossary.md names what is not in the code: {missing:?}");
+    assert!(missing.is_empty(), "docs/names.md names what is not in the code: {missing:?}");
 }
