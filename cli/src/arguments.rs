@@ -25,7 +25,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use control::Order;
 use url::Url;
-use waitroom::{AuditEntry, Message, MinuteRecord, Notice, Rate, RateError, RoomId, Stretch, WebUrl};
+use waitroom::{AuditEntry, Message, MinuteRecord, Mode, Notice, Rate, RateError, RoomId, Stretch, WebUrl};
 
 pub(crate) use doctor::ExamineRoom;
 pub(crate) use guard::GuardArguments;
@@ -131,11 +131,13 @@ pub(crate) enum Command {
     Off(Which),
     /// Set how many visitors may enter a minute; asks first if that is far more than before
     SetRate(SetRate),
+    /// Say whether newcomers always wait in line at first, or go straight in while nobody waits
+    Mode(SetMode),
     /// Show a message to the visitors; an empty text removes it
     Message(SetMessage),
     /// Make every waiting page poll less often, if there are too many polls
     Stretch(Polls),
-    /// Take the last order back: a rate, a message, a state or a stretch
+    /// Take the last order back: a rate, a mode, a message, a state or a stretch
     ///
     /// Takes back the last order that changed something and was not taken back yet. Run it again to take back the order
     /// before that. An undo is never taken back: to repeat an order, give it again. Decisions of the throttle are skipped.
@@ -350,6 +352,19 @@ pub(crate) struct SetMessage {
 #[derive(Debug, Args)]
 #[command(
     allow_missing_positional = true,
+    after_help = examples("Examples:\n  beekeeper mode spring-sale overflow\n  beekeeper mode --local line")
+)]
+pub(crate) struct SetMode {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    /// line: every newcomer joins the line. overflow: newcomers go straight in while nobody waits, and only beyond the rate a
+    /// line forms
+    mode: Mode,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    allow_missing_positional = true,
     after_help = examples("Examples:\n  beekeeper stretch spring-sale 3\n  beekeeper stretch --local 1")
 )]
 pub(crate) struct Polls {
@@ -420,6 +435,12 @@ pub(crate) struct Man {
     /// Write a page for every command into this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
+}
+
+impl SetMode {
+    pub(crate) fn order(&self) -> Order {
+        Order::Mode { mode: self.mode }
+    }
 }
 
 impl Polls {

@@ -92,6 +92,9 @@ impl DemoGreeting {
             format!("Port {port} is taken, so the shop is at another one.\n")
         });
         let open = "Open the shop in a browser: its guard sends you to the waiting room first";
+        if room.lets_straight_in() {
+            return format!("{taken}{open}, which lets you straight in while nobody waits.");
+        }
         if self.visitors == 0 {
             return format!("{taken}{open}.");
         }

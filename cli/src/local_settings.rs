@@ -49,7 +49,7 @@ impl LocalSettings {
     }
 
     /// The settings of a room that exists: these, except what an order can change. The rate is as it was set last, because
-    /// nobody may lower or raise it by restarting the room. `--rate` sets it like an order.
+    /// nobody may lower or raise it by restarting the room. `--rate` and `--mode` set them like an order.
     pub(crate) fn with_orders(&self, flags: &SettingFlags, kept: &Room) -> Result<Settings, Failure> {
         let shop = &kept.settings.shop;
         if !self.names_shop && !is_demonstration(shop) {
@@ -61,7 +61,8 @@ impl LocalSettings {
             return Err(Failure::new(Exit::Usage, without_shop).advising(advice));
         }
         let settings = self.config.settings().with_orders_of(&kept.settings);
-        Ok(Settings { rate: flags.rate.unwrap_or(settings.rate), ..settings })
+        let (rate, mode) = (flags.rate.unwrap_or(settings.rate), flags.mode.unwrap_or(settings.mode));
+        Ok(Settings { rate, mode, ..settings })
     }
 }
 

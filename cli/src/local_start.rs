@@ -83,15 +83,22 @@ impl LocalStart {
             written.save(&local.config)?;
         }
         if after != *kept {
-            let has_other_rate = after.settings.rate != kept.settings.rate;
-            let entry = has_other_rate.then(|| AuditNote::new(this_user(), AuditSubject::Rate));
+            let changed = if after.settings.rate == kept.settings.rate {
+                (after.settings.mode != kept.settings.mode).then_some(AuditSubject::Mode)
+            } else {
+                Some(AuditSubject::Rate)
+            };
+            let entry = changed.map(|about| AuditNote::new(this_user(), about));
             let Room { settings, url, .. } = after;
             let apply = move |room: &mut Room| (room.settings, room.url) = (settings, url);
             store.change_room("apply the command line", entry, apply).await?;
         }
         let room = store.room().await?;
+        // Nobody would stand ahead of anybody.
+        let demo_visitors =
+            if room.lets_straight_in() && arguments.visitors.is_none() { 0 } else { visitors };
         let WrittenRoom { file, path } = written;
-        Ok(Self { directory, store, room, local, demo_door, demo_visitors: visitors, file, path })
+        Ok(Self { directory, store, room, local, demo_door, demo_visitors, file, path })
     }
 
     /// What there is to try, if the room is a demonstration.

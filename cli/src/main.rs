@@ -109,6 +109,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Off(which) => off::run(which, json, yes),
         Command::SetRate(set_rate) => set_rate::run(set_rate, json, yes),
         Command::Message(set) => message::run(set, json),
+        Command::Mode(mode) => change::run(&mode.which, json, mode.order()),
         Command::Stretch(polls) => change::run(&polls.which, json, polls.order()),
         Command::Undo(which) => undo::run(which, json, yes),
         Command::Keys(keys) => keys::run(keys, json, yes),

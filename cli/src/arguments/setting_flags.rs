@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueHint};
 use config::{PageFolder, RoomConfig};
 use page::Design;
-use waitroom::{Rate, Title, WebUrl};
+use waitroom::{Mode, Rate, Title, WebUrl};
 
 use super::which::KNOWS_AWS;
 use super::{Removable, Throttling};
@@ -27,6 +27,9 @@ pub(crate) struct SettingFlags {
     pub(crate) shop: Option<WebUrl>,
     #[arg(long, help = RATE)]
     pub(crate) rate: Option<Rate>,
+    /// `overflow`: newcomers go straight in while nobody waits, and only beyond the rate a line forms [default: line]
+    #[arg(long, value_name = "MODE")]
+    pub(crate) mode: Option<Mode>,
     #[command(flatten)]
     pub(crate) throttling: Throttling,
     /// URL that the throttle measures, which needs no pass; '' removes it [default: the shop's URL]
@@ -40,7 +43,7 @@ pub(crate) struct SettingFlags {
 impl SettingFlags {
     /// Sets what has a flag. Everything else stays.
     pub(crate) fn apply(&self, config: &mut RoomConfig) -> Result<()> {
-        let Self { title, shop, rate, throttling, health, page } = self;
+        let Self { title, shop, rate, mode, throttling, health, page } = self;
         if let Some(title) = title {
             config.title.clone_from(title);
         }
@@ -48,6 +51,7 @@ impl SettingFlags {
             config.shop.clone_from(shop);
         }
         config.rate = rate.unwrap_or(config.rate);
+        config.mode = mode.or(config.mode);
         config.throttle = throttling.wanted().unwrap_or(config.throttle);
         config.health = Removable::or_kept(health.as_ref(), config.health.take());
         config.page = match page {

@@ -5,7 +5,7 @@ use aws_model::AccountLimit;
 use clap::{Args, ValueEnum, ValueHint};
 use config::Region;
 use simulation::{ArrivalShape, Arrivals, TimedOrder};
-use waitroom::{Rate, RoomId};
+use waitroom::{Mode, Rate, RoomId};
 
 use super::which::KNOWS_AWS;
 use super::{examples, rehearse, time};
@@ -77,6 +77,9 @@ pub(crate) struct ScenarioFlags {
     /// Visitors a minute, from 1 to 270000; 3k is 3000 [default: the configured room's]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) rate: Option<Rate>,
+    /// `overflow`: newcomers go straight in while nobody waits [default: the configured room's, or line]
+    #[arg(long, value_name = "MODE")]
+    pub(crate) mode: Option<Mode>,
     /// The room opens so long after the first visitor comes; until then people join and wait
     #[arg(long, value_name = "TIME", value_parser = opens_after)]
     pub(crate) opens_after: Option<Duration>,
@@ -134,6 +137,7 @@ impl ScenarioFlags {
             visitors: self.visitors.or(file.visitors),
             arrivals: self.arrivals.or(file.arrivals),
             rate: self.rate.or(file.rate),
+            mode: self.mode.or(file.mode),
             opens_after: self.opens_after.or(file.opens_after),
             early: self.early.or(file.early),
             order: if self.order.is_empty() { file.order } else { self.order },

@@ -2,7 +2,7 @@ use anyhow::Result;
 use control::{ChangedRoom, OperatedRoom, Order};
 use document::words;
 use serde_json::json;
-use waitroom::{Room, Timestamp};
+use waitroom::{Mode, Room, Timestamp};
 
 use crate::arguments::Which;
 use crate::printer::say;
@@ -46,6 +46,7 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
     let seconds = in_force.map(|from| from.since(now).as_millis().div_ceil(1000).max(1));
     let in_force = seconds.map(|seconds| format!(", in force in {seconds} s")).unwrap_or_default();
     let rates = (before.settings.rate.to_string(), after.settings.rate.to_string());
+    let modes = (before.settings.mode.to_string(), after.settings.mode.to_string());
     let messages = (quoted(before), quoted(after));
     let notices = (format!("{:?}", before.notice.text.as_str()), format!("{:?}", after.notice.text.as_str()));
     let link = |room: &Room| room.notice.link.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
@@ -58,6 +59,7 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
     let stretches = (before.stretch.to_string(), after.stretch.to_string());
     [
         ("rate", rates, if with_opening { ", in force when the room opens" } else { &in_force }),
+        ("mode", modes, mode_in_force(after, &in_force)),
         ("message", messages, ""),
         ("notice", notices, ""),
         ("link", links, ""),
@@ -70,6 +72,16 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
     .map(|(what, (before, after), in_force)| format!("{what}: {before} -> {after}{in_force}"))
     .chain(changes_ahead(before, after, now))
     .collect()
+}
+
+/// From when on newcomers go straight in, or do no more. `at_once` if the valve changes with the order.
+fn mode_in_force<'a>(after: &Room, at_once: &'a str) -> &'a str {
+    match after.settings.mode {
+        Mode::Overflow if !after.quiet => {
+            "; newcomers go straight in once hardly anybody has waited for a minute"
+        }
+        Mode::Line | Mode::Overflow => at_once,
+    }
 }
 
 /// What a room does by itself, and when.

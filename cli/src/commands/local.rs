@@ -139,7 +139,8 @@ fn app(
     metrics: Option<Arc<AnswerMetrics>>,
 ) -> App {
     let scheme = if room.url.as_url().scheme() == "https" { Scheme::Https } else { Scheme::PlainLocalhost };
-    let mut app = App::new(store.clone(), scheme, &local.design.page(&room.settings.title));
+    let mut app = App::new(store.clone(), scheme, &local.design.page(&room.settings.title))
+        .with_minute(arguments.minute);
     if shows_preview(arguments) {
         app = app.with_preview(Preview(local.page));
     }

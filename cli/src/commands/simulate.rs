@@ -15,7 +15,7 @@ use simulation::{
     SimulatedOrder, Simulation, SimulationAnswer, SimulationProgress, TimedOrder, quotas_to_raise, rate_for,
 };
 use tracing::subscriber::{NoSubscriber, with_default};
-use waitroom::Rate;
+use waitroom::{Mode, Rate};
 
 use crate::arguments::KNOWS_AWS;
 use crate::arguments::{ScenarioFlags, SimulateEvent, Sought};
@@ -172,6 +172,7 @@ fn scenario(
     let host = if flags.is_here() { RoomHost::Machine } else { account(flags, config, rate)? };
     let mut scenario = Scenario::new(arrivals, rate, host);
     scenario.seed = flags.seed.unwrap_or(scenario.seed);
+    scenario.mode = flags.mode.or(config.and_then(|config| config.mode)).unwrap_or_default();
     scenario.opens_after = flags.opens_after;
     scenario.orders.clone_from(&flags.order);
     scenario.habits.give_up = flags.give_up.unwrap_or_default() / 100.0;
@@ -229,6 +230,7 @@ fn inputs(
         visitors: scenario.arrivals.visitors(),
         arrivals: scenario.arrivals.shape().told(scenario.arrivals.visitors().into()),
         rate: scenario.rate.get(),
+        mode: Some(scenario.mode).filter(|mode| *mode != Mode::default()),
         opens_after_seconds: flags.opens_after.map(|after| after.as_secs_f64()),
         early_percent: flags.early,
         orders: flags.order.iter().map(ToString::to_string).collect(),

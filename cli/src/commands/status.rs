@@ -10,7 +10,7 @@ use control::wording::{
 use control::{AlarmState, Status};
 use document::words;
 use waitroom::throttle_rules::{Finding, Verdict};
-use waitroom::{RoomState, Timestamp};
+use waitroom::{Mode, Room, RoomState, Timestamp, Valve};
 
 use crate::arguments;
 use crate::printer::{Colours, say};
@@ -81,6 +81,9 @@ fn text(status: &Status, now: Timestamp, colours: Colours) -> String {
     for finding in findings.iter().rev().take(5) {
         lines.push(format!("shop's health  {}", health(finding, colours)));
     }
+    if room.settings.mode == Mode::Overflow {
+        lines.push(format!("mode           {}", overflow(room)));
+    }
     if !room.settings.message.as_str().is_empty() {
         lines.push(format!("message        {:?}", room.settings.message.as_str()));
     }
@@ -112,6 +115,17 @@ fn text(status: &Status, now: Timestamp, colours: Colours) -> String {
     lines.push(format!("client check   {client_check}"));
     lines.push(format!("shop           {}", room.settings.shop));
     lines.join("\n")
+}
+
+/// Whether newcomers go straight in now.
+fn overflow(room: &Room) -> &'static str {
+    match room.valve() {
+        Valve::Doors(_) => "overflow: newcomers go straight in",
+        Valve::Open(_) => {
+            "overflow: a line has formed, and newcomers go straight in once hardly anybody has waited for a minute"
+        }
+        Valve::Closed => "overflow",
+    }
 }
 
 fn state(status: &Status, colours: Colours) -> String {

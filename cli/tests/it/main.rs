@@ -36,6 +36,7 @@ mod restore;
 mod setup;
 mod simulate;
 mod stopped;
+mod straight_in;
 mod support;
 mod throttle;
 mod watch;

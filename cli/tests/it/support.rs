@@ -185,6 +185,7 @@ impl RoomUnderTest for Local {
             Order::Stretch { factor } => ("stretch", Some(factor.to_string())),
             Order::Undo { .. } => ("undo", None),
             Order::History { .. } | Order::Minutes { .. } => ("history", None),
+            Order::Mode { mode } => ("mode", Some(mode.to_string())),
             Order::Message { text } => ("message", Some(text.to_string())),
             Order::Close { .. } => ("close", Some("--yes".into())),
             Order::End { .. } => ("end", Some("--yes".into())),

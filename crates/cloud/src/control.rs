@@ -19,6 +19,14 @@ impl Transport for DeployedRoom {
                     ),
                 });
             }
+            if let Some(mode) = order.mode().filter(|mode| !self.knows_mode(*mode)) {
+                return Ok(Reply::Failed {
+                    error: format!(
+                        "is of a version without the mode {mode}; first deploy it again: `beekeeper deploy {}`",
+                        self.room
+                    ),
+                });
+            }
             let reply = control::execute(self.store(), order, self.author(), self.store().now()).await;
             Ok(reply
                 .map_err(|error| CloudError::from_port(format!("operate the room {}", self.room), error))?)

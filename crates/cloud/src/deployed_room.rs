@@ -7,7 +7,7 @@ use aws_model::Reservation;
 use aws_sdk_sqs::types::QueueAttributeName;
 use probe::WebAddress;
 use url::Url;
-use waitroom::{Author, RoomId, RoomState};
+use waitroom::{Author, Mode, RoomId, RoomState};
 
 use crate::error::OrIncomplete;
 use crate::kept_refusals::KeptRefusals;
@@ -29,8 +29,9 @@ pub struct DeployedRoom {
     /// The functions that are reserved for releasing.
     pub(crate) reserved: Reservation,
     store: AwsStore,
-    /// The states that its functions know.
+    /// The states and modes that its functions know.
     states: Vec<RoomState>,
+    modes: Vec<Mode>,
     dead_letters_url: String,
     pub(crate) ledger_table: String,
     /// The function that is the door, if the room's version names it.
@@ -102,6 +103,7 @@ impl Account {
             reserved: reserved(&found),
             store,
             states: known_states(&found),
+            modes: known_modes(&found),
             dead_letters_url,
             ledger_table,
             door_function: found.outputs.get("ProducerFunction").cloned(),
@@ -123,7 +125,17 @@ fn known_states(stack: &StackState) -> Vec<RoomState> {
     stack.outputs.get("States").map_or_else(first, known)
 }
 
+/// The same of modes.
+fn known_modes(stack: &StackState) -> Vec<Mode> {
+    let known = |modes: &String| modes.split(' ').filter_map(|mode| mode.parse().ok()).collect();
+    stack.outputs.get("Modes").map_or_else(|| vec![Mode::Line], known)
+}
+
 impl DeployedRoom {
+    pub(crate) fn knows_mode(&self, mode: Mode) -> bool {
+        self.modes.contains(&mode)
+    }
+
     /// Whether its functions know this state. Others could not read the room any more.
     pub(crate) fn knows(&self, state: RoomState) -> bool {
         self.states.contains(&state)

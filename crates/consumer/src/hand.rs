@@ -110,7 +110,7 @@ impl Hand {
 }
 
 impl Held {
-    fn token(&self) -> Option<Token> {
+    pub(crate) fn token(&self) -> Option<Token> {
         self.delivery.visitor.as_ref().ok().map(|visitor| visitor.token)
     }
 }

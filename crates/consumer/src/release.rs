@@ -202,6 +202,7 @@ mod tests {
             valve_from: AT,
             made_at: AT,
             planned_before: AT,
+            needs_permits: false,
         };
         let mut tally = Tally::new(plan.slices(Duration::from_mins(1)).next().unwrap());
         tally.resume(released_before);

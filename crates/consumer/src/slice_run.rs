@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use futures_util::future;
 use waitroom::ports::{
-    Admissions, Clock, ConsumerRun, LineFront, PortError, PortResult, RoomReader, Slices, Taken,
+    Admissions, Clock, ConsumerRun, LineFront, PermitHolder, Permits, PortError, PortResult, RoomReader,
+    Slices, Taken,
 };
-use waitroom::{Pace, PaceStep, Room, Slice, Timestamp, Valve, ValveChange};
+use waitroom::{DoorPermits, Pace, PaceStep, Room, Slice, Timestamp, ValveChange};
 
 use crate::hand::{Hand, Held};
 use crate::report::SliceReport;
@@ -26,6 +27,8 @@ const FAILURE_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_READ: Duration = Duration::from_millis(500);
 /// The pause before the room is read again, if it was read too early to know the slice's valve.
 const VALVE_PAUSE: Duration = Duration::from_millis(100);
+/// For how long a slice looks for the last of the line, where newcomers go straight in.
+const SEARCHED_FOR: Duration = Duration::from_secs(10);
 /// How often the room is read for one batch.
 const READS: u32 = 3;
 
@@ -118,7 +121,7 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
                 self.clock.sleep_until(until).await;
                 return ControlFlow::Continue(());
             }
-            ValveChange { from, valve: Valve::Open(_) } if from == self.slice.valve_from => {}
+            ValveChange { from, valve } if from == self.slice.valve_from && valve.rate().is_some() => {}
             // The next change of the valve holds, and other slices release under it.
             _ => return ControlFlow::Break(()),
         }
@@ -130,8 +133,8 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
             NextBatch::Over => return ControlFlow::Break(()),
             NextBatch::Nobody => {}
             NextBatch::Release { batch, at } => match self.room_if_open_at(at).await {
-                Some(room) => self.release(batch, &room).await,
-                None => self.hand.put(batch),
+                Some(room) if self.has_permits_for(&batch, &room).await => self.release(batch, &room).await,
+                _ => self.hand.put(batch),
             },
         }
         ControlFlow::Continue(())
@@ -165,7 +168,9 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
         let closes = room.valves.after(self.slice.valve_from).map(|change| change.from);
         let step = self.pace.next(now, closes);
         let (most, at) = match step {
-            PaceStep::Release { most, at } => (most, at),
+            PaceStep::Release { most, at } => {
+                (self.permits(room).map_or(most, |of| most.min(of.portion())), at)
+            }
             PaceStep::Wait(_) | PaceStep::Over => (0, now),
         };
         let mut batch = self.hand.take(now, most, |token| self.tally.is_charged(token));
@@ -178,10 +183,44 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
                     self.clock.sleep_until((now + FAILURE_PAUSE).min(self.slice.ends_at())).await;
                 }
                 PaceStep::Wait(until) => self.clock.sleep_until(until.min(now + LONGEST_WAIT)).await,
+                // Newcomers go straight in: whoever joined before that has left the line.
+                PaceStep::Release { .. }
+                    if self.slice.needs_permits && self.tally.has_found_nobody_for(SEARCHED_FOR, now) =>
+                {
+                    return NextBatch::Over;
+                }
                 PaceStep::Release { .. } => batch = self.receive(most, now, room).await,
             }
         }
         if batch.is_empty() { NextBatch::Nobody } else { NextBatch::Release { batch, at } }
+    }
+
+    /// The permits that whoever this slice releases needs, if they need any.
+    fn permits(&self, room: &Room) -> Option<DoorPermits> {
+        let permits = || DoorPermits::of(room, self.clock.now(), self.slice.minute());
+        self.slice.needs_permits.then(permits).flatten()
+    }
+
+    /// Whether these visitors may be released now. If they need permits and there are none, they are tried again after a pause.
+    async fn has_permits_for(&mut self, batch: &[Held], room: &Room) -> bool {
+        let Some(of) = self.permits(room) else { return !self.slice.needs_permits };
+        let uncharged = batch.iter().filter_map(Held::token).filter(|token| !self.tally.is_charged(*token));
+        let count = u32::try_from(uncharged.count()).unwrap_or(u32::MAX);
+        if count == 0 {
+            return true;
+        }
+        match self.store.ledger().take_permits(of, count, PermitHolder::Slice).await {
+            Ok(true) => true,
+            Ok(false) => {
+                let until = self.clock.now() + EMPTY_PAUSE;
+                self.clock.sleep_until(until.min(self.slice.ends_at())).await;
+                false
+            }
+            Err(error) => {
+                self.pause_after(&error).await;
+                false
+            }
+        }
     }
 
     /// Receives visitors. Nobody, after a pause, if the line delivers nobody.

@@ -1,9 +1,11 @@
-use waitroom::ports::{Admissions, LineFront, LineLength, MinuteLog, RoomReader, Slices, StatusBoard, Store};
+use waitroom::ports::{
+    Admissions, LineFront, LineLength, MinuteLog, Permits, RoomReader, Slices, StatusBoard, Store,
+};
 
 waitroom::used_ports! {
     /// What a consumer needs of a store.
     pub trait ConsumerStore: Store<
         Line: LineFront + LineLength,
-        Ledger: RoomReader + Admissions + Slices + StatusBoard + MinuteLog,
+        Ledger: RoomReader + Admissions + Permits + Slices + StatusBoard + MinuteLog,
     >
 }

@@ -131,6 +131,11 @@ impl Tally {
         self.empty = None;
     }
 
+    /// Whether the line has answered for so long that nobody waits.
+    pub(crate) fn has_found_nobody_for(&self, time: Duration, now: Timestamp) -> bool {
+        self.empty.is_some_and(|(since, _)| now.since(since) >= time)
+    }
+
     /// Whether the line is empty: for two seconds there were only empty answers, and the last one is not older than that.
     pub(crate) fn finds_nobody(&self, now: Timestamp) -> bool {
         let is_over = |(since, last): (Timestamp, Timestamp)| {

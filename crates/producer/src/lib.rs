@@ -7,6 +7,7 @@
 mod answer;
 mod claims;
 mod error;
+mod held_permits;
 mod pass_keys;
 mod proofs;
 mod refusals;
@@ -22,14 +23,17 @@ use tokio::sync::Mutex;
 use tracing::Span;
 use tracing::field::display;
 use waitroom::ports::{
-    Admissions, Admitted, Clock, EntryCount, Fault, Keys, LineBack, PortError, PortResult, QuietSwitch,
-    RoomReader, StatusBoard, Store, TicketCounter, TokenSource,
+    Admissions, Admitted, Clock, EntryCount, Fault, Keys, LineBack, PermitHolder, Permits, PortError,
+    PortResult, QuietSwitch, RoomReader, StatusBoard, Store, TicketCounter, TokenSource,
 };
-use waitroom::{Admission, AdmittedBy, Epoch, Place, Room, Scheme, Ticket, TicketBlock, Timestamp, Token};
+use waitroom::{
+    Admission, AdmittedBy, DoorPermits, Epoch, Place, Room, Scheme, Ticket, TicketBlock, Timestamp, Token,
+};
 
 pub use answer::DoorAnswer;
 use claims::claims;
 pub use error::ProducerError;
+use held_permits::HeldPermits;
 pub use pass::{Nonce, ShownIn};
 use pass_keys::PassKeys;
 use proofs::{KeysOf, Proofs};
@@ -42,7 +46,7 @@ waitroom::used_ports! {
     /// What the door needs of a store.
     pub trait ProducerStore: Store<
         Line: TicketCounter + LineBack,
-        Ledger: RoomReader + QuietSwitch + Admissions + EntryCount + StatusBoard + Keys,
+        Ledger: RoomReader + QuietSwitch + Admissions + Permits + EntryCount + StatusBoard + Keys,
     >
 }
 
@@ -52,6 +56,9 @@ pub struct Producer<S, C, T> {
     clock: C,
     tokens: T,
     scheme: Scheme,
+    /// The time that the rate is meant for.
+    minute: Duration,
+    permits: Mutex<HeldPermits>,
     /// Ticket numbers of one epoch; the next epoch starts at 1 again.
     leases: Mutex<(Option<Epoch>, TicketBlock)>,
     overtaken: Mutex<Option<OvertakenTickets>>,
@@ -88,6 +95,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             clock,
             tokens,
             scheme,
+            minute: Duration::from_mins(1),
+            permits: Mutex::default(),
             leases: Mutex::default(),
             overtaken: Mutex::default(),
             woken: Mutex::default(),
@@ -95,6 +104,12 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             proofs: Proofs::default(),
             refusals: RefusalLog::default(),
         }
+    }
+
+    /// The time that the rate is meant for: a minute, or less in a demonstration.
+    #[must_use]
+    pub fn with_minute(self, minute: Duration) -> Self {
+        Self { minute, ..self }
     }
 
     /// Reads the room's keys, or creates its first, so that the first visitor does not wait for them.
@@ -169,23 +184,89 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             return Ok(DoorAnswer::too_late(room, None));
         }
         match CountedPlace::take(request.limit) {
-            Ok(counted) => self.join(room, self.tokens.token()?, counted, request.path).await,
+            Ok(counted) => self.enter_or_join(room, self.tokens.token()?, counted, request).await,
             Err(wait) => Ok(DoorAnswer::too_many(wait)),
         }
     }
 
-    /// Puts the token in line. The browser gets the place only after the line has stored it.
+    /// Straight in, if nobody waits and there is a permit, or else into the line.
+    async fn enter_or_join(
+        &self,
+        room: &Room,
+        token: Token,
+        counted: CountedPlace<'_>,
+        request: &DoorRequest<'_>,
+    ) -> Result<DoorAnswer, ProducerError> {
+        match self.permit(room).await {
+            Some(true) => self.straight_in(room, token, counted, request).await,
+            permit => self.join(room, token, counted, request.path, permit.is_some()).await,
+        }
+    }
+
+    /// Whether there is a permit. `None` if that shows nothing: newcomers don't go straight in, or do only since a moment ago.
+    async fn permit(&self, room: &Room) -> Option<bool> {
+        if !room.lets_straight_in() {
+            return None;
+        }
+        // As it is now: until when permits are given is only certain for whoever has just read it.
+        let room = self.store.ledger().room().await.ok()?;
+        let now = self.clock.now();
+        let of = DoorPermits::of(&room, now, self.minute)?;
+        let mut held = self.permits.lock().await;
+        if held.take(&of, now) {
+            return Some(true);
+        }
+        match self.store.ledger().take_permits(of, of.portion(), PermitHolder::Door).await {
+            Ok(true) => {
+                held.keep_rest(&of, now);
+                Some(true)
+            }
+            Ok(false) => of.are_established(now).then_some(false),
+            Err(error) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(
+                    error,
+                    "a newcomer joins the line, because it is not known whether there is room"
+                );
+                Some(false)
+            }
+        }
+    }
+
+    /// Admits a newcomer who has a permit. They get a place without a number in line, so that they can come back.
+    async fn straight_in(
+        &self,
+        room: &Room,
+        token: Token,
+        counted: CountedPlace<'_>,
+        request: &DoorRequest<'_>,
+    ) -> Result<DoorAnswer, ProducerError> {
+        let (ticket, at) = (Ticket::FIRST, self.clock.now());
+        let expires = at + room.settings.lifetimes.admission;
+        let admission = Admission { ticket, by: AdmittedBy::Permit, at, expires };
+        self.store.ledger().admit(token, admission).await?;
+        let to_shop = self.to_shop(room, token, None, request).await?;
+        self.refusals.note_join(at);
+        self.count_entry(&admission);
+        counted.keep();
+        let place = Place { epoch: room.epoch, token, ticket };
+        Ok(to_shop.handing_out(&place, None, &room.settings.room, self.scheme, request.path))
+    }
+
+    /// Puts the token in line. The browser gets the place only after the line has stored it. `got_no_permit` if they would have
+    /// gone straight in, had there been room.
     async fn join(
         &self,
         room: &Room,
         token: Token,
         counted: CountedPlace<'_>,
         path: Option<&str>,
+        got_no_permit: bool,
     ) -> Result<DoorAnswer, ProducerError> {
         let place = Place { epoch: room.epoch, token, ticket: self.ticket(room.epoch).await? };
         self.store.line().join(place).await?;
         self.refusals.note_join(self.clock.now());
-        self.wake().await;
+        self.wake(got_no_permit).await;
         let proof = self.proofs.prove(self.keys_of(room), &place, self.clock.now()).await;
         counted.keep();
         Ok(DoorAnswer::wait(&place).handing_out(&place, proof, &room.settings.room, self.scheme, path))
@@ -195,9 +276,9 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     ///
     /// The room is read after the visitor has joined. It is quiet only from an instant on that everybody knows by then, so
     /// either it is read as quiet here, or a consumer still receives the visitor.
-    async fn wake(&self) {
+    async fn wake(&self, got_no_permit: bool) {
         let Ok(room) = self.store.ledger().room().await else { return };
-        if !room.quiet {
+        if !room.is_woken_by_join(got_no_permit) {
             return;
         }
         let mut woken = self.woken.lock().await;
@@ -255,7 +336,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             }
             let limit = request.limit.filter(|_| !is_proven);
             if let Ok(counted) = CountedPlace::take(limit) {
-                return self.join(room, place.token, counted, request.path).await;
+                return self.enter_or_join(room, place.token, counted, request).await;
             }
         }
         Ok(DoorAnswer::wait(&place))
@@ -320,9 +401,9 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         (is_proven || before.is_some()).then_some(before)
     }
 
-    /// Counts a visitor who came for their pass, if the line released them.
+    /// Counts a visitor who came for their pass, unless the room was off.
     fn count_entry(&self, admission: &Admission) {
-        if matches!(admission.by, AdmittedBy::Slice(_)) {
+        if admission.by != AdmittedBy::Door {
             self.store.ledger().count_entry();
         }
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clock::SystemClock;
 use control::{Refusals, Status};
@@ -65,6 +65,12 @@ impl App {
             limited: RefusalLog::default(),
             metrics: None,
         }
+    }
+
+    /// The time that the room's rate is meant for: a minute, or less in a demonstration.
+    #[must_use]
+    pub fn with_minute(self, minute: Duration) -> Self {
+        Self { producer: self.producer.with_minute(minute), ..self }
     }
 
     /// Limits how many places one address takes.

@@ -18,7 +18,8 @@ use waitroom::ports::{
     QuietSwitch, RoomReader, StatusBoard, Store,
 };
 use waitroom::{
-    LineCount, LineCounts, LineStatus, LineTotals, Plan, Room, Slice, overtaken_before, was_empty,
+    LineCount, LineCounts, LineStatus, LineTotals, Plan, Room, Slice, hardly_waited, overtaken_before,
+    was_empty,
 };
 
 waitroom::used_ports! {
@@ -137,6 +138,9 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
 
     /// Marks the room as quiet if nobody was in the line for a while, which turns off a closed room that was to. Wakes it if
     /// somebody waits after all: the door could not.
+    ///
+    /// Where newcomers then go straight in, a minute in which hardly anybody waited is enough. Whoever still waits needs no
+    /// waking there: a consumer looks for them.
     async fn judge_quiet(
         &self,
         room: &Room,
@@ -144,14 +148,29 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         waiting: u64,
         report: &mut TriggerReport,
     ) -> PortResult<()> {
-        let is_idle = || was_empty(room, recent, self.clock.now(), self.minute);
-        let quiet = waiting == 0 && room.releases() && (room.quiet || is_idle());
+        let now = self.clock.now();
+        let quiet = if room.lets_straight_in() {
+            room.quiet || (room.releases() && self.hardly_anybody_waits(room, recent, waiting).await?)
+        } else {
+            waiting == 0 && room.releases() && (room.quiet || was_empty(room, recent, now, self.minute))
+        };
         if !room.heeds_quiet(quiet) {
             return Ok(());
         }
         self.store.ledger().set_quiet(quiet).await?;
         let room = self.store.ledger().room_now().await?;
         self.plan_and_send(&room, TriggerCause::Change, report).await.map(drop)
+    }
+
+    async fn hardly_anybody_waits(
+        &self,
+        room: &Room,
+        recent: &[PlanRecord],
+        waiting: u64,
+    ) -> PortResult<bool> {
+        let now = self.clock.now();
+        let longest = self.store.ledger().longest_wait(now - self.minute).await?;
+        Ok(hardly_waited(room, recent, (waiting, longest), now, self.minute))
     }
 
     /// Records whom the line has overtaken, as the windows before this run tell.
@@ -180,6 +199,9 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         let mut plans = before.clone();
         for _ in 0..Self::PLANS {
             let Some(plan) = Plan::due(&plans, room, self.clock.now(), self.minute, horizon) else { break };
+            if self.is_needless(&plan, &plans).await {
+                break;
+            }
             if self.store.ledger().write(plan).await? {
                 report.planned = Some(plan);
                 plans.insert(0, PlanRecord { plan, released: 0, lowest: None });
@@ -200,6 +222,13 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         report.sent = sent.iter().filter(|&&sent| sent).count();
         report.not_sent = sent.len() - report.sent;
         Ok(before)
+    }
+
+    /// Whether nobody is in the line for whom this plan would need permits. The first window in which newcomers go straight in
+    /// has a plan in any case: some joined just before, and the line may not count them yet.
+    async fn is_needless(&self, plan: &Plan, before: &[PlanRecord]) -> bool {
+        let goes_on = || before.iter().any(|record| record.plan.valve_from == plan.valve_from);
+        plan.needs_permits && goes_on() && matches!(self.store.line().waiting().await, Ok(0))
     }
 
     async fn send_one(&self, slice: Slice) -> bool {

@@ -22,4 +22,6 @@ pub enum AdmittedBy {
     Slice(SliceId),
     /// The door, while the room was off. These visitors are not counted as released.
     Door,
+    /// The door, with a permit, while nobody waited: [`DoorPermits`](crate::DoorPermits).
+    Permit,
 }

@@ -7,7 +7,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Epoch, Message, Notice, Rate, RehearsalMark, Room, RoomState, Standing, Stretch, Timestamp};
+use crate::{
+    Epoch, Message, Mode, Notice, Rate, RehearsalMark, Room, RoomState, Standing, Stretch, Timestamp,
+};
 
 /// One order, or one decision of the throttle that changed the rate in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +63,10 @@ pub enum AuditedChange {
     Rate {
         from: Rate,
         to: Rate,
+    },
+    Mode {
+        from: Mode,
+        to: Mode,
     },
     Message {
         from: Message,
@@ -185,6 +191,7 @@ impl AuditedChange {
     pub fn is_change(&self) -> bool {
         match self {
             Self::Rate { from, to } | Self::Throttle { from, to } => from != to,
+            Self::Mode { from, to } => from != to,
             Self::Message { from, to } => from != to,
             Self::State(change) => change.before() != change.after(),
             Self::Stretch { from, to } => from != to,
@@ -198,6 +205,7 @@ impl AuditedChange {
     pub fn reverted(&self) -> Option<Self> {
         Some(match self.clone() {
             Self::Rate { from, to } => Self::Rate { from: to, to: from },
+            Self::Mode { from, to } => Self::Mode { from: to, to: from },
             Self::Message { from, to } => Self::Message { from: to, to: from },
             Self::State(change) => Self::State(StateChange::new(change.after(), change.before()).into()),
             Self::Stretch { from, to } => Self::Stretch { from: to, to: from },
@@ -222,6 +230,7 @@ impl AuditedChange {
         }
         match self {
             Self::Rate { from, to } => set(&mut room.settings.rate, from, to),
+            Self::Mode { from, to } => set(&mut room.settings.mode, from, to),
             Self::Message { from, to } => set(&mut room.settings.message, from, to),
             Self::State(change) => {
                 let (now, wanted) = (room.standing(), change.after());
@@ -243,6 +252,7 @@ impl AuditedChange {
     pub fn subject(&self) -> AuditSubject {
         match self {
             Self::Rate { .. } => AuditSubject::Rate,
+            Self::Mode { .. } => AuditSubject::Mode,
             Self::Message { .. } => AuditSubject::Message,
             Self::State(_) => AuditSubject::State,
             Self::Stretch { .. } => AuditSubject::Stretch,
@@ -259,6 +269,7 @@ impl fmt::Display for AuditedChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rate { from, to } => write!(f, "rate: {from} -> {to}"),
+            Self::Mode { from, to } => write!(f, "mode: {from} -> {to}"),
             Self::Message { from, to } => write!(f, "message: {:?} -> {:?}", from.as_str(), to.as_str()),
             Self::State(change) => {
                 let (before, after) = (change.before(), change.after());
@@ -278,6 +289,7 @@ impl fmt::Display for AuditedChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuditSubject {
     Rate,
+    Mode,
     Message,
     State,
     Stretch,
@@ -312,6 +324,7 @@ impl AuditNote {
     pub fn entry(&self, number: u64, at: Timestamp, before: &Room, after: &Room) -> Option<AuditEntry> {
         let change = match self.subject {
             AuditSubject::Rate => AuditedChange::Rate { from: before.settings.rate, to: after.settings.rate },
+            AuditSubject::Mode => AuditedChange::Mode { from: before.settings.mode, to: after.settings.mode },
             AuditSubject::Message => AuditedChange::Message {
                 from: before.settings.message.clone(),
                 to: after.settings.message.clone(),

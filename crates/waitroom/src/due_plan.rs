@@ -44,24 +44,26 @@ impl Plan {
         let Some(newest) = known.first().map(|record| record.plan) else {
             let after = recent.first().map(|last| last.plan.made_at.max(planned_before));
             let (change, rate) = next_open(room, after, now, minute)?;
-            let start = change.max(now);
+            let start = change.from.max(now);
             return made(Self::starting(number, change, rate, still_ahead(), start, now, minute));
         };
         // An end ahead changes nothing before the window that it ends.
         let next =
             room.valves.after(newest.valve_from).filter(|next| next.from <= newest.window.end.max(now));
         let Some(next) = next else {
-            let Valve::Open(rate) = room.valve_at(newest.valve_from.max(now)).valve else { return None };
+            let valve = room.valve_at(newest.valve_from.max(now)).valve;
+            let rate = valve.rate()?;
             if newest.window.end.since(now) > horizon {
                 return None;
             }
             let end = newest.window.end;
             let ahead = newest.ahead_at(end, newest.releases_before(end, minute), minute);
             let start = end.max(now);
-            return made(Self::starting(number, newest.valve_from, rate, ahead, start, now, minute));
+            let change = ValveChange { from: newest.valve_from, valve };
+            return made(Self::starting(number, change, rate, ahead, start, now, minute));
         };
         let (change, rate) = next_open(room, Some(newest.valve_from), now, minute)?;
-        let start = change.max(now);
+        let start = change.from.max(now);
         // The plan that was stopped may be older than those that are known. Then the last plan was made when it was not.
         let stopped = known.iter().find(|record| record.plan.window.start <= next.from);
         let ahead = stopped.map_or_else(still_ahead, |record| {
@@ -77,13 +79,16 @@ impl Plan {
     /// end when the trigger runs.
     fn starting(
         number: u64,
-        valve_from: Timestamp,
+        change: ValveChange,
         rate: Rate,
         ahead: HeadStart,
         start: Timestamp,
         grid: Timestamp,
         minute: Duration,
     ) -> Self {
+        let needs_permits = matches!(change.valve, Valve::Doors(_));
+        // Permits are never ahead of the rate, and begin with none.
+        let ahead = if needs_permits { HeadStart { at: start, owed: 0 } } else { ahead };
         let even_from = ahead.at + ahead.made_up_in(rate);
         let begins = even_from.clamp(start, start + minute);
         let earliest_end = begins + minute / 2;
@@ -104,7 +109,8 @@ impl Plan {
             rate,
             // At most one and a half times the highest rate, which fits a u32.
             quota: u32::try_from(quota.div_ceil(a_minute)).unwrap_or(u32::MAX),
-            valve_from,
+            valve_from: change.from,
+            needs_permits,
             made_at: Timestamp::default(),
             planned_before: Timestamp::default(),
         }
@@ -131,6 +137,9 @@ impl Plan {
 
     /// How far this window is ahead, with those before it, if it ends at `at` and has released so many.
     fn ahead_at(&self, at: Timestamp, released: u64, minute: Duration) -> HeadStart {
+        if self.needs_permits {
+            return HeadStart { at, owed: 0 };
+        }
         let begun = self.releases_from.max(self.window.start);
         let allowed = u64::from(self.rate.get()) * millis(at.since(begun));
         // The plan has not begun to release, because the window before it was ahead.
@@ -153,21 +162,22 @@ impl HeadStart {
     }
 }
 
-/// The instant and rate of the change to plan for: the one in force if it is later than `after`, otherwise the next that
+/// The change to plan for, and its rate: the one in force if it is later than `after`, otherwise the next that
 /// opens within the next two and a half minutes. So one regular run may fail before an opening, and the next may be late.
 fn next_open(
     room: &Room,
     after: Option<Timestamp>,
     now: Timestamp,
     minute: Duration,
-) -> Option<(Timestamp, Rate)> {
+) -> Option<(ValveChange, Rate)> {
     let in_force = room.valve_at(now);
     let is_new = |change: &ValveChange| after.is_none_or(|after| change.from > after);
     let to_come = room.valves.all_after(in_force.from).filter(|change| change.from <= now + minute * 5 / 2);
-    Some(in_force).into_iter().chain(to_come).filter(is_new).find_map(|change| match change.valve {
-        Valve::Open(rate) => Some((change.from, rate)),
-        Valve::Closed => None,
-    })
+    Some(in_force)
+        .into_iter()
+        .chain(to_come)
+        .filter(is_new)
+        .find_map(|change| Some((change, change.valve.rate()?)))
 }
 
 #[cfg(test)]
@@ -179,7 +189,7 @@ mod tests {
 
     use super::*;
     use crate::fixture::{MINUTE, complete, releases, room};
-    use crate::{RoomState, ValveSchedule};
+    use crate::{Mode, RoomState, ValveSchedule};
 
     /// Of a regular run.
     const HORIZON: Duration = Duration::from_secs(55);
@@ -294,6 +304,21 @@ mod tests {
         order(&mut room, at(625_000), |room| room.state = RoomState::On);
         let second = Plan::due(&complete([&first]), &room, at(625_001), MINUTE, HORIZON).unwrap();
         assert_eq!(second.window, Window { start: at(626_000), end: at(660_000) });
+    }
+
+    #[test]
+    fn where_the_doors_are_open_the_last_of_the_line_need_permits() {
+        let mut room = room(600);
+        room.settings.mode = Mode::Overflow;
+        let first = Plan::due(&[], &room, at(0), MINUTE, HORIZON).unwrap();
+        order(&mut room, at(30_000), |room| room.set_quiet(true));
+        let second = Plan::due(&complete([&first]), &room, at(30_010), MINUTE, SOON).unwrap();
+        assert_eq!((second.window.start, second.rate.get()), (at(31_000), 600));
+        assert!(!first.needs_permits && second.needs_permits);
+        assert!(second.slices(MINUTE).all(|slice| slice.needs_permits));
+        order(&mut room, at(50_000), |room| room.set_quiet(false));
+        let third = Plan::due(&complete([&second, &first]), &room, at(50_010), MINUTE, SOON).unwrap();
+        assert_eq!((third.window.start, third.needs_permits), (at(51_000), false));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::ports::PlanRecord;
-use crate::{Plan, Rate, Room, Settings, Slice, Timestamp};
+use crate::{Plan, Rate, Room, Settings, Slice, Timestamp, Window};
 
 pub const MINUTE: Duration = Duration::from_mins(1);
 
@@ -41,4 +41,33 @@ pub fn releases(plan: &Plan) -> Vec<(Timestamp, u32)> {
     let mut releases: Vec<_> = plan.slices(MINUTE).flat_map(batches).collect();
     releases.sort();
     releases
+}
+
+/// When the first of [`windows`] begins.
+pub const WINDOWS_FROM: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+
+/// The windows of the first minutes of a room with this rate, newest first, and the lowest ticket that each released, if it
+/// released anybody.
+pub fn windows(lowest: &[Option<u64>]) -> Vec<PlanRecord> {
+    let window = |(minute, lowest): (u32, &Option<u64>)| {
+        let (start, end) = (WINDOWS_FROM + MINUTE * minute, WINDOWS_FROM + MINUTE * (minute + 1));
+        let window = Window { start, end };
+        let rate = Rate::new(600).unwrap();
+        let plan = Plan {
+            number: u64::from(minute) + 1,
+            window,
+            releases_from: start,
+            ahead: 0,
+            rate,
+            quota: rate.get(),
+            valve_from: Timestamp::default(),
+            needs_permits: false,
+            made_at: start,
+            planned_before: Timestamp::default(),
+        };
+        PlanRecord { plan, released: lowest.map_or(0, |_| rate.get().into()), lowest: *lowest }
+    };
+    let mut windows: Vec<_> = (0..).zip(lowest).map(window).collect();
+    windows.reverse();
+    windows
 }

@@ -12,6 +12,7 @@
 //! | [`Place`] with [`Epoch`], [`Token`], [`Ticket`] | a visitor's place in line, as the cookie carries it |
 //! | [`TicketBlock`] | ticket numbers, which producers lease in blocks |
 //! | [`Valve`], [`ValveSchedule`] | whether and how fast the room releases visitors, and from when |
+//! | [`Mode`], [`DoorPermits`] | whether and how many newcomers go straight in while nobody waits |
 //! | [`Rate`], [`Plan`], [`Slice`], [`Pace`] | how many visitors a window releases, in which parts, and when |
 //! | [`throttle_rules`] | the rate in force while the shop is slow or failing |
 //! | [`Admission`] | the ledger's record that a visitor may enter |
@@ -38,14 +39,17 @@ mod key_order;
 mod line_count;
 mod minute;
 mod mistakes;
+mod mode;
 mod name;
 mod newtypes;
 mod notice;
 mod overtaken;
 mod pace;
+mod permits;
 mod place;
 mod plan;
 pub mod ports;
+mod quiet;
 mod rate;
 mod reach;
 mod rehearsal;
@@ -73,12 +77,15 @@ pub use key_order::KeyOrder;
 pub use line_count::{IssuedTickets, LineCount};
 pub use minute::{LineCounts, LineTotals, MinuteCount, MinuteRecord};
 pub use mistakes::Mistakes;
+pub use mode::{Mode, ModeError};
 pub use name::{Message, NameError, RoomId, Title};
 pub use notice::Notice;
-pub use overtaken::{overtaken_before, was_empty};
+pub use overtaken::overtaken_before;
 pub use pace::{Pace, PaceStep};
+pub use permits::{DoorPermits, UsedTime};
 pub use place::{Place, PlaceError, Scheme, readable_cookies};
 pub use plan::{Plan, Window};
+pub use quiet::{hardly_waited, was_empty};
 pub use rate::{Rate, RateError};
 pub use reach::ReachEstimate;
 pub use rehearsal::{RehearsalMark, RehearsalMarkError};

@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use crate::ports::PlanRecord;
+use crate::quiet::tell_of_two_minutes;
 use crate::{LineReach, Rate, Room, Timestamp};
 
 /// The least distance, in numbers, to a ticket that was overtaken. A line that delivers visitors up to a thousand places
@@ -36,66 +37,17 @@ pub fn overtaken_before(
     }
 }
 
-/// Whether nobody was in the line for two minutes, as far as the `recent` plans tell.
-pub fn was_empty(room: &Room, recent: &[PlanRecord], now: Timestamp, minute: Duration) -> bool {
-    let found_nobody = |record: &PlanRecord| record.released == 0 && record.lowest.is_none();
-    tell_of_two_minutes(room, recent, now, minute) && recent.iter().all(found_nobody)
-}
-
-/// Whether these plans have released visitors for two minutes. Their windows are a little shorter when the trigger runs
-/// early.
-fn tell_of_two_minutes(room: &Room, recent: &[PlanRecord], now: Timestamp, minute: Duration) -> bool {
-    let released_for: Duration = recent.iter().map(|record| released_for(room, record, now, minute)).sum();
-    released_for >= minute * 11 / 6
-}
-
 /// Two minutes' worth of releases at the rate that the operator set, and several times as many places as visitors were lately
 /// away from their turn: whoever waits on the slowest host is farther away than anybody who was delivered.
 fn distance(rate: Rate, disorder: u64) -> u64 {
     LEAST_DISTANCE.max(2 * u64::from(rate.get())).max(disorder.saturating_mul(DISORDERS))
 }
 
-/// How long this plan has released visitors so far.
-fn released_for(room: &Room, record: &PlanRecord, now: Timestamp, minute: Duration) -> Duration {
-    let plan = record.plan;
-    let cut = room.valves.after(plan.valve_from).map_or(plan.window.end, |change| change.from);
-    let begins = plan.releases_from.clamp(plan.window.start, plan.window.start + minute);
-    plan.window.end.min(cut).min(now).since(begins)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::room;
-    use crate::{Plan, RoomState, Window};
-
-    const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
-    const MINUTE: Duration = Duration::from_mins(1);
-
-    /// The windows of the first minutes, newest first.
-    fn windows(lowest: &[Option<u64>]) -> Vec<PlanRecord> {
-        let window = |(minute, lowest): (u32, &Option<u64>)| {
-            let window = Window { start: START + MINUTE * minute, end: START + MINUTE * (minute + 1) };
-            let (number, rate) = (u64::from(minute) + 1, Rate::new(600).unwrap());
-            let (releases_from, made_at) = (window.start, window.start);
-            let (valve_from, planned_before) = Default::default();
-            let plan = Plan {
-                number,
-                window,
-                releases_from,
-                ahead: 0,
-                rate,
-                quota: 600,
-                valve_from,
-                made_at,
-                planned_before,
-            };
-            PlanRecord { plan, released: lowest.map_or(0, |_| 600), lowest: *lowest }
-        };
-        let mut windows: Vec<_> = (0..).zip(lowest).map(window).collect();
-        windows.reverse();
-        windows
-    }
+    use crate::RoomState;
+    use crate::fixture::{MINUTE, WINDOWS_FROM as START, room, windows};
 
     fn overtaken(room: &Room, recent: &[PlanRecord], counted: u64, after: Duration) -> Option<u64> {
         let reach = LineReach { reached: 9000, overtaken: 0, disorder: 0 };
@@ -141,9 +93,6 @@ mod tests {
     #[test]
     fn when_nobody_was_there_for_two_minutes_all_that_was_reached_is_passed() {
         let recent = windows(&[None, None]);
-        assert!(was_empty(&room(600), &recent, START + 2 * MINUTE, MINUTE));
-        assert!(!was_empty(&room(600), &recent, START + MINUTE, MINUTE), "only for a minute");
-        assert!(!was_empty(&room(600), &windows(&[Some(5), None]), START + 2 * MINUTE, MINUTE));
         assert_eq!(overtaken(&room(600), &recent, 0, 2 * MINUTE), Some(9001));
         assert_eq!(overtaken(&room(600), &recent, 1, 2 * MINUTE), None, "somebody may be hidden");
     }

@@ -44,6 +44,9 @@ pub struct Plan {
     /// Identifies the change of the valve under which the window was planned. The window ends at the next change.
     #[serde(default)]
     pub valve_from: Timestamp,
+    /// Whether the visitors whom it releases need permits, which the doors give to newcomers as well. Then it may release fewer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub needs_permits: bool,
     /// When it was made. Every change of the valve that was in force by then has a plan, or releases nobody.
     #[serde(default)]
     pub made_at: Timestamp,

@@ -17,8 +17,9 @@ use pass::{KeyRecord, KeyRefusal, SecretKeys};
 
 use crate::throttle_rules::{Baseline, Finding};
 use crate::{
-    Admission, AuditEntry, AuditNote, Author, Epoch, IssuedTickets, KeyOrder, LineProgress, LineReach,
-    LineStatus, LineTotals, MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Timestamp, Token,
+    Admission, AuditEntry, AuditNote, Author, DoorPermits, Epoch, IssuedTickets, KeyOrder, LineProgress,
+    LineReach, LineStatus, LineTotals, MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Timestamp,
+    Token,
 };
 
 /// A failed call to a port: what was attempted, and what the caller may assume.
@@ -181,6 +182,27 @@ pub trait LineLength: Send + Sync {
     /// How many have joined in this epoch. `None` if the store does not count them: then they are about as many as were
     /// released and as wait.
     fn joined(&self) -> impl Future<Output = PortResult<Option<u64>>> + Send;
+}
+
+/// The permits while newcomers go straight in. Doors and consumers share them.
+pub trait Permits: Send + Sync {
+    /// Takes `count` permits, or none if there are not so many now. If an answer is lost, they may be taken.
+    fn take_permits(
+        &self,
+        of: DoorPermits,
+        count: u32,
+        by: PermitHolder,
+    ) -> impl Future<Output = PortResult<bool>> + Send;
+}
+
+/// Who takes permits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PermitHolder {
+    /// For newcomers. They count as joined and as released. A store may count them when the permits are taken, or when they are
+    /// [admitted](crate::AdmittedBy::Permit).
+    Door,
+    /// For visitors from the line, whom their slice counts.
+    Slice,
 }
 
 /// How many of those who were released in this epoch came to the door for their pass. Whoever comes again is counted again.

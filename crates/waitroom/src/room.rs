@@ -7,8 +7,8 @@ use url::Url;
 
 use crate::valve::WantedValve;
 use crate::{
-    Epoch, Message, Notice, Rate, RehearsalMark, RoomState, Settings, Standing, Stretch, Timestamp, Valve,
-    ValveChange, ValveSchedule, WebUrl,
+    Epoch, Message, Mode, Notice, Rate, RehearsalMark, RoomState, Settings, Standing, Stretch, Timestamp,
+    Valve, ValveChange, ValveSchedule, WebUrl,
 };
 
 /// A room as the ledger stores it: the operator's settings, and its state.
@@ -37,7 +37,7 @@ pub struct Room {
     pub notice: Notice,
     /// The rate that the throttle allows, while it holds the room down.
     pub throttled: Option<Rate>,
-    /// Whether nobody waits and nobody has come for a while. Nothing runs then but the trigger, until somebody joins.
+    /// Whether nobody waits, and has not for a while. Nothing runs then but the trigger, until somebody joins.
     #[serde(default)]
     pub quiet: bool,
     /// The highest rate that the operator has ever set. `None` if it was never changed.
@@ -58,6 +58,8 @@ pub struct Room {
 
 impl Room {
     pub fn new(settings: Settings, url: WebUrl, epoch: Epoch) -> Self {
+        // Nobody can wait in a new room, so its doors need not wait for that.
+        let quiet = settings.mode == Mode::Overflow;
         Self {
             settings,
             url,
@@ -69,7 +71,7 @@ impl Room {
             then_off: false,
             notice: Notice::default(),
             throttled: None,
-            quiet: false,
+            quiet,
             highest_rate: None,
             valves: ValveSchedule::default(),
             stretch: Stretch::USUAL,
@@ -220,9 +222,24 @@ impl Room {
         self.url.to_string().trim_end_matches('/').to_owned()
     }
 
-    /// What the state, the rate and the throttle allow consumers to release, once everybody knows of it.
+    /// What the state, the rate and the throttle allow, once everybody knows of it.
     pub fn valve(&self) -> Valve {
-        if self.releases() && !self.quiet { Valve::Open(self.rate()) } else { Valve::Closed }
+        match self.releases() {
+            true if !self.quiet => Valve::Open(self.rate()),
+            true if self.lets_straight_in() => Valve::Doors(self.rate()),
+            _ => Valve::Closed,
+        }
+    }
+
+    /// Whether newcomers need no place while nobody waits.
+    pub fn lets_straight_in(&self) -> bool {
+        self.settings.mode == Mode::Overflow && self.takes_newcomers()
+    }
+
+    /// Whether a visitor who has just joined has to wake the room, because no consumer would find them. Where the doors let
+    /// newcomers straight in, consumers still look for the last of the line, so only somebody who got no permit wakes the room.
+    pub fn is_woken_by_join(&self, got_no_permit: bool) -> bool {
+        self.quiet && (got_no_permit || !self.lets_straight_in())
     }
 
     /// The change of the valve that is in force at `now`.
@@ -255,10 +272,12 @@ impl Room {
     /// Schedules what [`Self::valve`] says now, in force after `lead_time`, and what is ahead. `before` is the room before
     /// it was changed. Every store does this with every change.
     ///
-    /// An order of the operator wakes the room, so that it always says from when it is in force.
+    /// An order of the operator wakes the room, so that it always says from when it is in force. Another rate doesn't wake one
+    /// whose doors let newcomers straight in: it is in force there too.
     pub fn schedule_valve(&mut self, before: &Self, now: Timestamp, lead_time: Duration) {
         self.settle(now);
-        if (self.settings.rate, self.state) != (before.settings.rate, before.state) {
+        let is_woken = self.settings.rate != before.settings.rate && !self.lets_straight_in();
+        if is_woken || self.state != before.state {
             self.quiet = false;
         }
         if self.settings.rate != before.settings.rate {
@@ -336,6 +355,29 @@ mod tests {
         change(&mut room, quiet);
         change(&mut room, |room| room.throttled = Some(Rate::MIN));
         assert!(room.quiet, "the throttle does not");
+    }
+
+    #[test]
+    fn where_nobody_waits_the_doors_are_open_until_a_line_forms() {
+        let mut room = room("https://room.example/");
+        room.settings.mode = Mode::Overflow;
+        assert_eq!(room.valve(), Valve::Open(Rate::new(100).unwrap()), "somebody may wait");
+        change(&mut room, |room| room.set_quiet(true));
+        assert_eq!(room.valves.to_string(), "0=100 51000=doors-100");
+        assert!(!room.is_woken_by_join(false) && room.is_woken_by_join(true));
+        change(&mut room, |room| room.settings.rate = Rate::MIN);
+        assert_eq!(room.valves.to_string(), "0=100 51000=doors-100 51500=doors-1", "it stays as it is");
+        change(&mut room, |room| room.settings.mode = Mode::Line);
+        assert_eq!(room.valve(), Valve::Closed, "the first visitor wakes it");
+        assert!(room.is_woken_by_join(false));
+        change(&mut room, |room| room.settings.mode = Mode::Overflow);
+        change(&mut room, |room| room.turn(RoomState::Paused));
+        assert_eq!((room.valve(), room.quiet), (Valve::Closed, false));
+        change(&mut room, |room| room.turn(RoomState::On));
+        assert_eq!(room.valve(), Valve::Open(Rate::MIN), "some may have joined meanwhile");
+        change(&mut room, |room| room.set_quiet(true));
+        room.turn(RoomState::Closed);
+        assert_eq!(room.valve(), Valve::Closed, "newcomers are turned away");
     }
 
     #[test]

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Message, Rate, RoomId, Title, WebUrl};
+use crate::{Message, Mode, Rate, RoomId, Title, WebUrl};
 
 /// What the operator decides about a room.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +14,8 @@ pub struct Settings {
     pub health: Option<WebUrl>,
     pub rate: Rate,
     pub message: Message,
+    #[serde(default)]
+    pub mode: Mode,
     pub lifetimes: Lifetimes,
 }
 
@@ -36,14 +38,14 @@ impl Default for Lifetimes {
 impl Settings {
     /// A room with defaults for everything that can be left out.
     pub fn new(room: RoomId, title: Title, shop: WebUrl, rate: Rate) -> Self {
-        let (health, message, lifetimes) = (None, Message::default(), Lifetimes::default());
-        Self { room, title, shop, health, rate, message, lifetimes }
+        let (health, message, mode, lifetimes) = Default::default();
+        Self { room, title, shop, health, rate, message, mode, lifetimes }
     }
 
-    /// These settings for a room that ran with others before. What orders change, its rate and its message, stays as it is there:
-    /// nobody may lower or raise the rate by deploying or starting the room again.
+    /// These settings for a room that ran with others before. What orders change stays as it is there, its rate for one: nobody may
+    /// lower or raise it by deploying or starting the room again.
     #[must_use]
     pub fn with_orders_of(self, before: &Self) -> Self {
-        Self { rate: before.rate, message: before.message.clone(), ..self }
+        Self { rate: before.rate, message: before.message.clone(), mode: before.mode, ..self }
     }
 }

@@ -56,6 +56,7 @@ impl Plan {
             rate: self.rate,
             quota,
             valve_from: self.valve_from,
+            needs_permits: self.needs_permits,
             of: self.slice_count(),
             batches_a_second: self.batches_a_second(index, quota.div_ceil(BATCH)),
             second: (millis(minute) / 60).max(1),
@@ -142,6 +143,9 @@ pub struct Slice {
     /// See [`Plan::valve_from`].
     #[serde(default)]
     pub valve_from: Timestamp,
+    /// See [`Plan::needs_permits`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub needs_permits: bool,
     /// How many slices the plan has. Their batches alternate, each slice offset from the others.
     of: u32,
     pub(crate) batches_a_second: u32,
@@ -157,6 +161,11 @@ fn one_second() -> u64 {
 impl Slice {
     pub fn batches(&self) -> u32 {
         self.quota.div_ceil(BATCH)
+    }
+
+    /// The time that the rate is meant for.
+    pub fn minute(&self) -> Duration {
+        60 * Duration::from_millis(self.second)
     }
 
     /// How many slices the plan has.

@@ -17,6 +17,7 @@ pub struct Ticket(u64);
 pub struct TicketError;
 
 impl Ticket {
+    pub const FIRST: Self = Self(1);
     /// The largest whole number that JavaScript represents exactly, because the page computes with tickets.
     pub const MAX: u64 = (1 << 53) - 1;
 

@@ -16,6 +16,8 @@ use crate::{Rate, Timestamp};
 pub enum Valve {
     /// Visitors are released at this rate.
     Open(Rate),
+    /// Nobody waits, and the doors let newcomers straight in at this rate. Those who are still in the line need permits as well.
+    Doors(Rate),
     /// Nobody is released, because the room is paused or off.
     Closed,
 }
@@ -24,7 +26,18 @@ impl fmt::Display for Valve {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Open(rate) => rate.get().fmt(f),
+            Self::Doors(rate) => write!(f, "doors-{rate}"),
             Self::Closed => f.write_str("closed"),
+        }
+    }
+}
+
+impl Valve {
+    /// At which rate anybody is let in.
+    pub fn rate(self) -> Option<Rate> {
+        match self {
+            Self::Open(rate) | Self::Doors(rate) => Some(rate),
+            Self::Closed => None,
         }
     }
 }
@@ -46,12 +59,12 @@ pub(crate) struct WantedValve {
 
 /// The changes of the valve: the one in force, those to come, and the recent ones. Oldest first.
 ///
-/// In text: `0=300 1700000000000=closed`.
+/// In text: `0=300 1700000000000=closed 1700000060000=doors-300`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValveSchedule(Vec<ValveChange>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a valve schedule has the form <instant>=<rate or closed> …, with increasing instants")]
+#[error("a valve schedule has the form <instant>=<rate, doors-rate or closed> …, with increasing instants")]
 pub struct ValveScheduleError;
 
 impl ValveSchedule {
@@ -178,7 +191,10 @@ impl FromStr for ValveSchedule {
             let (from, valve) = change.split_once('=')?;
             let valve = match valve {
                 "closed" => Valve::Closed,
-                rate => Valve::Open(Rate::new(rate.parse().ok()?).ok()?),
+                open => match open.strip_prefix("doors-") {
+                    Some(rate) => Valve::Doors(Rate::new(rate.parse().ok()?).ok()?),
+                    None => Valve::Open(Rate::new(open.parse().ok()?).ok()?),
+                },
             };
             Some(ValveChange { from: Timestamp::from_millis(from.parse().ok()?), valve })
         });
@@ -331,10 +347,10 @@ mod tests {
 
     #[test]
     fn schedules_are_displayed_and_parsed() {
-        for text in ["", "0=60", "0=60 17=closed 18=270000"] {
+        for text in ["", "0=60", "0=60 17=closed 18=270000 19=doors-5"] {
             assert_eq!(text.parse::<ValveSchedule>().unwrap().to_string(), text);
         }
-        for wrong in ["60", "0=", "=60", "0=0", "0=open", "5=60 5=70", "-1=60"] {
+        for wrong in ["60", "0=", "=60", "0=0", "0=open", "0=doors-", "0=doors-0", "5=60 5=70", "-1=60"] {
             assert_eq!(wrong.parse::<ValveSchedule>(), Err(ValveScheduleError), "{wrong}");
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use waitroom::ports::ConsumerRun;
-use waitroom::{LineStatus, LineTotals, MinuteRecord, SliceId, Timestamp};
+use waitroom::{DoorPermits, LineStatus, LineTotals, MinuteRecord, SliceId, Timestamp};
 
 use crate::items::{FORMAT, Item, ProgressItem, flag, number, text, time};
 
@@ -107,6 +107,40 @@ pub(crate) fn if_not_moved() -> Statement {
 pub(crate) fn lease(count: u32, now: Timestamp) -> Statement {
     let values = [(":count", number(count)), (":now", time(now))];
     Statement::new("SET #leased_at = :now ADD #last :count", "", values)
+}
+
+/// Takes permits while doors and consumers use them steadily: what is used up goes on from where it is.
+pub(crate) fn take_next_permits(of: &DoorPermits, count: u32, now: Timestamp) -> Statement {
+    Statement::new(
+        "SET #used = #used + :time",
+        "#used BETWEEN :earliest AND :latest",
+        [
+            (":time", number(of.time_of(count))),
+            (":earliest", number(of.earliest(now).0)),
+            (":latest", number(of.latest(count, now).0)),
+        ],
+    )
+}
+
+/// Takes permits after some time was left unused, which is forgotten.
+pub(crate) fn take_first_permits(of: &DoorPermits, count: u32, now: Timestamp) -> Statement {
+    let earliest = of.earliest(now);
+    Statement::new(
+        "SET #used = :after, #format = :format",
+        "attribute_not_exists(#used) OR #used < :earliest",
+        [
+            (":after", number(of.after(earliest, count).0)),
+            (":earliest", number(earliest.0)),
+            (":format", number(FORMAT)),
+        ],
+    )
+}
+
+/// The same, and counts those who go straight in.
+pub(crate) fn counting_straight(mut permits: Statement, count: u32) -> Statement {
+    permits.update.push_str(" ADD #straight :straight");
+    permits.values.insert(":straight".into(), number(count));
+    permits
 }
 
 /// Gives a slice to this run of a consumer unless another run has it. The plan's write has created the group.
@@ -283,6 +317,15 @@ pub(crate) fn reset_progress() -> Statement {
 /// Resets the ticket counter for a new epoch.
 pub(crate) fn reset_tickets() -> Statement {
     Statement::new("SET #last = :none", "", [(":none", number(0u64))])
+}
+
+/// In a new epoch, nobody has gone straight in.
+pub(crate) fn reset_permits() -> Statement {
+    Statement::new(
+        "SET #straight = :none, #format = :format",
+        "",
+        [(":none", number(0u64)), (":format", number(FORMAT))],
+    )
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! - `ledger-format-1-complete.json`: every kind of item, with every attribute that this format got since.
 //! - `ledger-format-1-closing.json`: a minute of a rehearsal, with the closing record before it.
 //! - `ledger-format-1-closed.json`: a room that closes and ends by itself, and what it tells those who come too late.
+//! - `ledger-format-1-overflow.json`: a room in which newcomers go straight in, with its permits and somebody who had one.
 //! - `key-secret.json`: a version of the secret with the keys.
 //!
 //! The files are never written again. Another format gets another file next to them.
@@ -21,15 +22,15 @@ use waitroom::ports::ThrottleMemory;
 use waitroom::throttle_rules::{Finding, Sample, Verdict};
 use waitroom::{
     Admission, AdmittedBy, AuditEntry, AuditNote, AuditSubject, Author, IssuedTickets, Lifetimes, LineTotals,
-    MinuteRecord, Notice, Place, Plan, Rate, Room, RoomState, Settings, SliceId, Stretch, Ticket, Timestamp,
-    Token, Window, fixture,
+    MinuteRecord, Mode, Notice, Place, Plan, Rate, Room, RoomState, Settings, SliceId, Stretch, Ticket,
+    Timestamp, Token, UsedTime, Window, fixture,
 };
 
 use crate::expressions::{close_count, note_minute};
 use crate::items::{
-    Item, ItemError, ProgressItem, Reader, decode_admission, decode_closing, decode_entry, decode_memory,
-    decode_minute, decode_plan, decode_slices, decode_tickets, delete_later, encode_admission, encode_entry,
-    encode_memory, encode_plan, item, number, text, time,
+    Item, ItemError, PermitItem, ProgressItem, Reader, decode_admission, decode_closing, decode_entry,
+    decode_memory, decode_minute, decode_plan, decode_slices, decode_tickets, delete_later, encode_admission,
+    encode_entry, encode_memory, encode_plan, item, number, text, time,
 };
 use crate::keys::Key;
 use crate::room_item::{decode_last_entry, decode_room, encode_first_status, encode_room};
@@ -41,6 +42,7 @@ const FIRST: &str = "ledger-format-1.json";
 const COMPLETE: &str = "ledger-format-1-complete.json";
 const CLOSING: &str = "ledger-format-1-closing.json";
 const CLOSED: &str = "ledger-format-1-closed.json";
+const OVERFLOW: &str = "ledger-format-1-overflow.json";
 const SECRET: &str = "key-secret.json";
 
 fn path(name: &str) -> PathBuf {
@@ -93,6 +95,7 @@ fn plan() -> Plan {
         valve_from: Timestamp::default(),
         made_at: Timestamp::default(),
         planned_before: Timestamp::default(),
+        needs_permits: false,
     }
 }
 
@@ -200,6 +203,40 @@ fn a_room_that_closes_by_itself_is_read() {
     assert_eq!(items[&Key::Status(15).id()], encode_first_status(15, &closed_room()));
 }
 
+fn overflow_room() -> Room {
+    let settings = Settings { mode: Mode::Overflow, ..room().settings };
+    let valves = "0=3300 1700000000000=doors-3300".parse().unwrap();
+    Room { settings, valves, quiet: true, ..room() }
+}
+
+fn overflow_plan() -> Plan {
+    Plan { number: 8, needs_permits: true, ..complete_plan() }
+}
+
+fn permits() -> PermitItem {
+    PermitItem { used: UsedTime(1_700_000_000_018_182), straight: 41 }
+}
+
+#[test]
+fn a_room_in_which_newcomers_go_straight_in_is_read() {
+    let items = read(OVERFLOW);
+    assert_eq!(decode_room(&items[&Key::Room.id()]), Ok(overflow_room()));
+    assert_eq!(decode_plan(8, &items[&Key::Window(8).id()]), Ok(overflow_plan()));
+    assert_eq!(PermitItem::decode(&items[&Key::Permits.id()]), Ok(permits()));
+    let visitor = &items[&Key::Admission(token_of_walk_in()).id()];
+    assert_eq!(decode_admission(token_of_walk_in(), visitor), Ok(admission(AdmittedBy::Permit)));
+}
+
+fn overflow_items() -> Vec<Item> {
+    let PermitItem { used, straight } = permits();
+    vec![
+        encode_room(&overflow_room()),
+        encode_plan(&overflow_plan()),
+        item(Key::Permits, [("used", number(used.0)), ("straight", number(straight))]),
+        encode_admission(token_of_walk_in(), &admission(AdmittedBy::Permit)),
+    ]
+}
+
 fn complete_progress() -> ProgressItem {
     ProgressItem { overtaken: 2100, disorder: 300, ..progress() }
 }
@@ -301,7 +338,7 @@ fn pattern(id: &str, attribute: &str) -> String {
 
 #[test]
 fn the_fixtures_have_every_attribute_that_is_stored() {
-    let items = [read(FIRST), read(COMPLETE), read(CLOSING), read(CLOSED)].into_iter().flatten();
+    let items = [FIRST, COMPLETE, CLOSING, CLOSED, OVERFLOW].into_iter().flat_map(read);
     let names = items.flat_map(|(id, item)| {
         let names = item.into_keys().filter(|name| !matches!(name.as_str(), "id" | "format"));
         names.map(|name| pattern(&id, &name)).collect::<Vec<_>>()
@@ -317,6 +354,7 @@ fn no_fixture_is_lost() {
         (COMPLETE, complete_items),
         (CLOSING, closing_items),
         (CLOSED, closed_items),
+        (OVERFLOW, overflow_items),
     ] {
         assert_fixture(&path(name), || write_ledger(name, &items()));
     }

@@ -7,8 +7,8 @@ use pass::KeyRecord;
 use port_contracts::slices::plan_from;
 use waitroom::ports::{ConsumerRun, ThrottleMemory};
 use waitroom::{
-    Admission, AdmittedBy, AuditNote, AuditSubject, Author, LineStatus, LineTotals, MinuteRecord, Notice,
-    Rate, Room, Settings, SliceId, Ticket, Timestamp, Token,
+    Admission, AdmittedBy, AuditNote, AuditSubject, Author, DoorPermits, LineStatus, LineTotals,
+    MinuteRecord, Mode, Notice, Rate, Room, Settings, SliceId, Ticket, Timestamp, Token,
 };
 
 use crate::expressions::{self, Statement};
@@ -39,6 +39,7 @@ fn pattern(key: Key) -> String {
         Key::Room
         | Key::Progress
         | Key::Tickets
+        | Key::Permits
         | Key::Throttle
         | Key::Private
         | Key::Public
@@ -46,7 +47,7 @@ fn pattern(key: Key) -> String {
     }
 }
 
-const KEYS: [Key; 13] = [
+const KEYS: [Key; 14] = [
     Key::Admission(Token::from_bytes(TOKEN)),
     Key::Room,
     Key::Status(15),
@@ -60,6 +61,7 @@ const KEYS: [Key; 13] = [
     Key::Proof,
     Key::Audit(28),
     Key::Minute(28),
+    Key::Permits,
 ];
 
 #[test]
@@ -74,6 +76,7 @@ fn room() -> Room {
         "https://shop.example/sale".parse().unwrap(),
         Rate::MIN,
     );
+    settings.mode = Mode::Overflow;
     settings.health = Some("https://shop.example/health".parse().unwrap());
     let room = Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
     let valves = "0=60".parse().unwrap();
@@ -109,6 +112,10 @@ fn items_keep_their_attributes() {
     let by = AdmittedBy::Slice(SLICE);
     let admitted = Admission { ticket: Ticket::new(7).unwrap(), by, at: now, expires: now + minute };
     let plan = plan_from(None, now, Rate::MAX);
+    let straight = Admission { by: AdmittedBy::Permit, ..admitted };
+    let permits =
+        DoorPermits::of(&Room { quiet: true, valves: "0=doors-60".parse().unwrap(), ..room() }, now, minute)
+            .unwrap();
     let public = encode_record("test", &KeyRecord::default()).unwrap();
     // As the first versions wrote them.
     let private = item(Key::Private, [("ring", text("")), ("moved_at", number(1u64))]);
@@ -131,6 +138,7 @@ fn items_keep_their_attributes() {
     let closing = MinuteRecord { totals, longest_wait: None };
     let found = [
         encoded(admission, &encode_admission(token, &admitted)),
+        encoded(admission, &encode_admission(token, &straight)),
         encoded(Key::Room, &encode_room(&room())),
         encoded(status, &encode_first_status(15, &room())),
         encoded(window, &encode_plan(&plan)),
@@ -156,6 +164,8 @@ fn items_keep_their_attributes() {
         updated(Key::Tickets, &expressions::reset_tickets()),
         updated(Key::Tickets, &expressions::lease(1, Timestamp::default())),
         updated(Key::Throttle, &expressions::if_version_precedes(1)),
+        updated(Key::Permits, &expressions::take_first_permits(&permits, 1, now)),
+        updated(Key::Permits, &expressions::counting_straight(expressions::reset_permits(), 1)),
     ];
     assert_frozen(Section::LedgerAttributes, found.concat());
 }

@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use waitroom::ports::{PortError, ThrottleMemory};
 use waitroom::{
     Admission, AdmittedBy, AuditEntry, IssuedTickets, LineProgress, LineTotals, MinuteRecord, Place, Plan,
-    Rate, Timestamp, Token, Window,
+    Rate, Timestamp, Token, UsedTime, Window,
 };
 
 use crate::keys::Key;
@@ -174,21 +174,45 @@ pub(crate) fn encode_admission(token: Token, admission: &Admission) -> Item {
             ("delete_after", number(delete_after.as_secs())),
         ],
     );
-    if let AdmittedBy::Slice(slice) = admission.by {
-        visitor.insert("slice".into(), text(&slice));
+    match admission.by {
+        AdmittedBy::Slice(slice) => drop(visitor.insert("slice".into(), text(&slice))),
+        AdmittedBy::Permit => drop(visitor.insert("permit".into(), flag(true))),
+        AdmittedBy::Door => {}
     }
     visitor
 }
 
 pub(crate) fn decode_admission(token: Token, item: &Item) -> Result<Admission, ItemError> {
     let visitor = Reader::open(Key::Admission(token), item)?;
-    let slice = visitor.optional("slice", Reader::parsed)?;
+    let by = match visitor.optional("slice", Reader::parsed)? {
+        Some(slice) => AdmittedBy::Slice(slice),
+        None if visitor.has("permit") => AdmittedBy::Permit,
+        None => AdmittedBy::Door,
+    };
     Ok(Admission {
         ticket: visitor.bounded::<_, u64>("ticket")?,
-        by: slice.map_or(AdmittedBy::Door, AdmittedBy::Slice),
+        by,
         at: visitor.time("admitted_at")?,
         expires: visitor.time("until")?,
     })
+}
+
+/// The permits of those who go straight in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PermitItem {
+    pub(crate) used: UsedTime,
+    /// How many went straight in in this epoch.
+    pub(crate) straight: u64,
+}
+
+impl PermitItem {
+    pub(crate) fn decode(item: &Item) -> Result<Self, ItemError> {
+        let permits = Reader::open(Key::Permits, item)?;
+        Ok(Self {
+            used: UsedTime(permits.optional("used", Reader::number)?.unwrap_or_default()),
+            straight: permits.optional("straight", Reader::number)?.unwrap_or_default(),
+        })
+    }
 }
 
 /// How long a plan is kept after its window, so that the course of a sale can be looked up.
@@ -207,6 +231,7 @@ pub(crate) fn encode_plan(plan: &Plan) -> Item {
             ("valve_from", time(plan.valve_from)),
             ("made_at", time(plan.made_at)),
             ("planned_before", time(plan.planned_before)),
+            ("needs_permits", flag(plan.needs_permits)),
         ],
     )
 }
@@ -230,6 +255,7 @@ pub(crate) fn decode_plan(plan: u64, item: &Item) -> Result<Plan, ItemError> {
         valve_from: reader.optional("valve_from", Reader::time)?.unwrap_or_default(),
         made_at: reader.optional("made_at", Reader::time)?.unwrap_or_default(),
         planned_before: reader.optional("planned_before", Reader::time)?.unwrap_or_default(),
+        needs_permits: reader.optional("needs_permits", Reader::flag)?.unwrap_or_default(),
     })
 }
 
@@ -391,12 +417,13 @@ pub(crate) mod tests {
             valve_from: at(0),
             made_at: at(0),
             planned_before: at(0),
+            needs_permits: false,
         }
     }
 
     #[test]
     fn an_admission_is_encoded_and_expires_with_its_cookie() {
-        for by in [AdmittedBy::Slice(SliceId { plan: 3, index: 269 }), AdmittedBy::Door] {
+        for by in [AdmittedBy::Slice(SliceId { plan: 3, index: 269 }), AdmittedBy::Permit, AdmittedBy::Door] {
             let item = encode_admission(token(), &admission(by));
             assert_eq!(item["id"], text("admission/07070707070707070707070707070707"));
             assert_eq!(item["delete_after"], number(1_701_209_600_u64), "in seconds, fourteen days later");
@@ -467,7 +494,7 @@ pub(crate) mod tests {
     fn invalid_attributes_are_errors() {
         let visitor = encode_admission(token(), &admission(AdmittedBy::Slice(SliceId { plan: 1, index: 2 })));
         assert_invalid_attributes_are_named(&visitor, &["slice"], |item| decode_admission(token(), item));
-        let later = ["releases_from", "ahead", "valve_from", "made_at", "planned_before"];
+        let later = ["releases_from", "ahead", "valve_from", "made_at", "planned_before", "needs_permits"];
         assert_invalid_attributes_are_named(&encode_plan(&plan()), &later, |item| decode_plan(2, item));
         assert_invalid_attributes_are_named(
             &progress().encode(),

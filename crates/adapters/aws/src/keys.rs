@@ -17,6 +17,8 @@ pub(crate) enum Key {
     Status(u8),
     Progress,
     Tickets,
+    /// The permits of those who go straight in.
+    Permits,
     /// The plan of a window, by the plan's number.
     Window(u64),
     /// Who took up to sixteen slices, and their records of a plan: the plan's number, and the group that the slices share.
@@ -58,6 +60,7 @@ impl Key {
             Self::Room => "room".into(),
             Self::Progress => "progress".into(),
             Self::Tickets => "tickets".into(),
+            Self::Permits => "permits".into(),
             Self::Throttle => "throttle".into(),
             Self::Private => "key/private".into(),
             Self::Public => "key/public".into(),

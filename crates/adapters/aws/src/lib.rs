@@ -6,6 +6,7 @@
 //! | port | module |
 //! | --- | --- |
 //! | `RoomReader`, `Admissions`, `ThrottleStore`, `AuditTrail` | `ledger` |
+//! | `Permits` | `permits` |
 //! | `KeyBoard`, `Keys`, `KeyAdmin` | `signing_keys`, `key_secret` |
 //! | `Plans`, `Slices`, `StatusBoard` | `plans` |
 //! | `MinuteLog` | `history` |
@@ -31,12 +32,14 @@ mod ledger_clock;
 mod line;
 mod operator;
 mod page_bucket;
+mod permits;
 mod plans;
 mod queues;
 mod retry;
 mod room_cache;
 mod room_item;
 mod secret;
+mod seen_permits;
 mod shared_sessions;
 mod signing_keys;
 mod store;

@@ -86,6 +86,7 @@ impl AwsStore {
             writes: vec![
                 (Key::Progress, expressions::reset_progress()),
                 (Key::Tickets, expressions::reset_tickets()),
+                (Key::Permits, expressions::reset_permits()),
             ],
             waited: Some(waiting),
         };
@@ -246,15 +247,15 @@ mod tests {
     fn a_change_writes_the_whole_room_and_removes_what_it_does_not_have() {
         let held = Room { throttled: Some(Rate::MIN), ..room() };
         let ahead = "#opens, #closes, #ends, #then_off, #notice, #link";
-        assert!(
-            update(&held, &room()).ends_with(&format!(
-                "REMOVE #health, {ahead}, #throttled, #highest_rate, #valves, #rehearsal"
-            ))
-        );
+        assert!(update(&held, &room()).ends_with(&format!(
+            "REMOVE #health, #mode, {ahead}, #throttled, #highest_rate, #valves, #rehearsal"
+        )));
         let update = update(&room(), &held);
         assert!(
             update.contains("#throttled = :throttled")
-                && update.ends_with(&format!("REMOVE #health, {ahead}, #highest_rate, #valves, #rehearsal")),
+                && update.ends_with(&format!(
+                    "REMOVE #health, #mode, {ahead}, #highest_rate, #valves, #rehearsal"
+                )),
             "{update}"
         );
     }

@@ -16,7 +16,7 @@ use waitroom::{LineProgress, LineReach, LineStatus, Plan, SliceId};
 use crate::AwsStore;
 use crate::expressions;
 use crate::items::{
-    ItemError, ProgressItem, decode_plan, decode_slices, delete_later, encode_plan, item, missing,
+    ItemError, PermitItem, ProgressItem, decode_plan, decode_slices, delete_later, encode_plan, item, missing,
 };
 use crate::keys::Key;
 use crate::table::{Write, Written};
@@ -204,8 +204,13 @@ impl StatusBoard for AwsStore {
         let attempt = "read the line's progress";
         let progress = self.read_progress(attempt).await?;
         let oldest = progress.closed.max(progress.before_epoch).saturating_add(1);
-        let open = self.plan_items(attempt, oldest..=progress.latest).await?;
-        Ok(progress.with(open.iter().map(|items| items.recorded).fold(0, u64::saturating_add)))
+        let (open, permits) = future::try_join(
+            self.plan_items(attempt, oldest..=progress.latest),
+            self.table.read(attempt, Key::Permits, PermitItem::decode),
+        )
+        .await?;
+        let straight = permits.unwrap_or_default().straight;
+        Ok(progress.with(open.iter().map(|items| items.recorded).fold(straight, u64::saturating_add)))
     }
 
     async fn overtake(&self, plan: u64, overtaken: u64) -> PortResult<()> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use waitroom::{Lifetimes, Message, Notice, Room, Settings};
+use waitroom::{Lifetimes, Message, Mode, Notice, Room, Settings};
 
 use crate::items::{Item, ItemError, Reader, flag, item, number, text, time};
 use crate::keys::Key;
@@ -13,7 +13,7 @@ use crate::keys::Key;
 type Attributes<const N: usize> = [(&'static str, Option<AttributeValue>); N];
 
 /// Names every field of a room, so that one that is stored nowhere does not compile.
-fn room_attributes(room: &Room) -> Attributes<24> {
+fn room_attributes(room: &Room) -> Attributes<25> {
     let Room {
         settings,
         url,
@@ -32,7 +32,7 @@ fn room_attributes(room: &Room) -> Attributes<24> {
         rehearsal,
         version,
     } = room;
-    let Settings { room: name, title, shop, health, rate, message, lifetimes } = settings;
+    let Settings { room: name, title, shop, health, rate, message, mode, lifetimes } = settings;
     let Lifetimes { admission, pass } = lifetimes;
     [
         ("room", Some(text(name))),
@@ -42,6 +42,7 @@ fn room_attributes(room: &Room) -> Attributes<24> {
         ("url", Some(text(url))),
         ("rate", Some(number(rate.get()))),
         ("message", Some(text(message))),
+        ("mode", (*mode != Mode::default()).then(|| text(mode))),
         ("admission_seconds", Some(number(admission.as_secs()))),
         ("pass_seconds", Some(number(pass.as_secs()))),
         ("epoch", Some(text(epoch))),
@@ -91,13 +92,14 @@ pub(crate) fn decode_room(item: &Item) -> Result<Room, ItemError> {
             health: room.optional("health", Reader::parsed)?,
             rate: room.bounded::<_, u32>("rate")?,
             message: room.parsed("message")?,
+            mode: room.optional("mode", Reader::parsed)?.unwrap_or_default(),
             lifetimes: Lifetimes { admission: seconds("admission_seconds")?, pass: seconds("pass_seconds")? },
         },
         url: room.parsed("url")?,
         epoch: room.parsed("epoch")?,
         state: room.parsed("state")?,
         throttled: room.optional("throttled", Reader::bounded::<_, u32>)?,
-        // Rooms of earlier versions do not have these ten.
+        // Rooms of earlier versions do not have these ten, nor a mode.
         closes: room.optional("closes", Reader::time)?,
         ends: room.optional("ends", Reader::time)?,
         then_off: room.optional("then_off", Reader::flag)?.unwrap_or_default(),

@@ -71,6 +71,14 @@ impl<'tx> Draft<'tx> {
         Ok(())
     }
 
+    /// Counts somebody who goes straight in as one who has joined and was released.
+    pub(crate) fn count_straight(&mut self) -> Result<(), TableError> {
+        self.after.line.joined += 1;
+        self.tables.write(single::JOINED, &self.after.line.joined)?;
+        let progress = self.progress()?;
+        self.set_progress(LineProgress { released: progress.released + 1, ..progress })
+    }
+
     /// Writes those who have joined so far. Before any change that is not a join, because it may look at the line.
     pub(crate) fn line_up(&mut self) -> Result<(), TableError> {
         if self.end.has_gathered() { self.end.write(self.tables.line()?) } else { Ok(()) }

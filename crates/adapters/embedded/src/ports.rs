@@ -10,12 +10,13 @@ use std::time::Duration;
 use redb::{ReadTransaction, ReadableTable};
 use waitroom::ports::{
     Admissions, Admitted, AuditTrail, ConsumerRun, Delivery, EntryCount, LineBack, LineFront, LineLength,
-    LineStatusReader, PlanRecord, Plans, PortResult, QuietSwitch, Receipt, RoomAdmin, RoomReader,
-    SliceProgress, Slices, StatusBoard, Store, Taken, ThrottleMemory, ThrottleStore, TicketCounter,
+    LineStatusReader, PermitHolder, Permits, PlanRecord, Plans, PortResult, QuietSwitch, Receipt, RoomAdmin,
+    RoomReader, SliceProgress, Slices, StatusBoard, Store, Taken, ThrottleMemory, ThrottleStore,
+    TicketCounter,
 };
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, AuditNote, AuditSubject, Author, BATCH, Epoch, IssuedTickets,
-    LineProgress, LineReach, LineStatus, Place, Plan, Rate, Room, SliceId, Timestamp, Token,
+    Admission, AdmittedBy, AuditEntry, AuditNote, AuditSubject, Author, BATCH, DoorPermits, Epoch,
+    IssuedTickets, LineProgress, LineReach, LineStatus, Place, Plan, Rate, Room, SliceId, Timestamp, Token,
 };
 
 use crate::EmbeddedStore;
@@ -246,12 +247,16 @@ impl Admissions for EmbeddedStore {
             draft.tables.admission()?.insert(token, encode_admission(&admission).as_slice())?;
             let delete_after = admission.expires.max(admission.at + Place::MAX_AGE);
             draft.tables.expiry()?.insert((delete_after.as_millis(), *token), ())?;
-            if let AdmittedBy::Slice(slice) = admission.by {
-                let key = slice_key(slice);
-                let found = draft.tables.slice()?.get(key)?.map(|record| record.value());
-                if let Some((consumer_run, recorded, admitted)) = found {
-                    draft.tables.slice()?.insert(key, (consumer_run, recorded, admitted + 1))?;
+            match admission.by {
+                AdmittedBy::Slice(slice) => {
+                    let key = slice_key(slice);
+                    let found = draft.tables.slice()?.get(key)?.map(|record| record.value());
+                    if let Some((consumer_run, recorded, admitted)) = found {
+                        draft.tables.slice()?.insert(key, (consumer_run, recorded, admitted + 1))?;
+                    }
                 }
+                AdmittedBy::Permit => draft.count_straight()?,
+                AdmittedBy::Door => {}
             }
             Ok(Admitted::Now)
         })
@@ -260,6 +265,16 @@ impl Admissions for EmbeddedStore {
 
     async fn takes_admissions(&self) -> PortResult<()> {
         self.change("write an admission", |_| Ok(())).await
+    }
+}
+
+impl Permits for EmbeddedStore {
+    /// Only in memory. A process that has just begun counts as one that has used up all its time.
+    async fn take_permits(&self, of: DoorPermits, count: u32, _by: PermitHolder) -> PortResult<bool> {
+        let mut used = self.shared.used.lock();
+        let after = of.take(*used, count, (self.shared.now)());
+        *used = after.unwrap_or(*used);
+        Ok(after.is_some())
     }
 }
 

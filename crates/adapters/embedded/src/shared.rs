@@ -12,7 +12,7 @@ use parking_lot::{Mutex, RwLock};
 use redb::{Database, DatabaseError, ReadTransaction, ReadableDatabase, ReadableTable, WriteTransaction};
 use tokio::sync::Notify;
 use waitroom::ports::{ConsumerRun, Fault, PortError};
-use waitroom::{LineProgress, LineTotals, Room, Timestamp};
+use waitroom::{LineProgress, LineTotals, Room, Timestamp, UsedTime};
 
 use crate::deliveries::Deliveries;
 use crate::draft::{Committed, LineInMemory};
@@ -52,6 +52,8 @@ pub(crate) struct SharedState {
     waiting: AtomicU64,
     joined: AtomicU64,
     pub(crate) entered: AtomicU64,
+    /// Up to when the time of the doors' permits is used up.
+    pub(crate) used: Mutex<UsedTime>,
     next_in_line: AtomicU64,
     format: AtomicU32,
     pub(crate) next_ticket: AtomicU64,
@@ -88,6 +90,8 @@ impl SharedState {
         first: Room,
         directory: Option<PathBuf>,
     ) -> Result<Self, redb::Error> {
+        // What the process before has used is not known.
+        let begun = UsedTime::at(now());
         let shared = Self {
             database: DatabaseHandle(RwLock::new(None)),
             open,
@@ -106,6 +110,7 @@ impl SharedState {
             waiting: AtomicU64::new(0),
             joined: AtomicU64::new(0),
             entered: AtomicU64::new(0),
+            used: Mutex::new(begun),
             next_in_line: AtomicU64::new(0),
             format: AtomicU32::new(Format::CURRENT.number()),
             next_ticket: AtomicU64::new(1),

@@ -274,11 +274,13 @@ pub(crate) fn decode_waiting(record: &[u8]) -> Option<Place> {
     })
 }
 
-/// An admission: ticket, time, expiry, plan, index of the slice. Plan 0 means the door, because plans start at 1.
+/// An admission: ticket, time, expiry, plan, index of the slice. Plan 0 means the door, because plans start at 1: with a permit,
+/// or in a room that was off.
 pub(crate) fn encode_admission(admission: &Admission) -> [u8; 34] {
     let (plan, index) = match admission.by {
         AdmittedBy::Slice(slice) => (slice.plan, slice.index),
         AdmittedBy::Door => (0, 0),
+        AdmittedBy::Permit => (0, 1),
     };
     let mut record = [0; 34];
     record[..8].copy_from_slice(&admission.ticket.get().to_be_bytes());
@@ -294,6 +296,7 @@ pub(crate) fn decode_admission(record: &[u8]) -> Result<Admission, TableError> {
         let number = |from: usize| Some(u64::from_be_bytes(record.get(from..from + 8)?.try_into().ok()?));
         let index = u16::from_be_bytes(record.get(32..)?.try_into().ok()?);
         let by = match number(24)? {
+            0 if index == 1 => AdmittedBy::Permit,
             0 => AdmittedBy::Door,
             plan => AdmittedBy::Slice(SliceId { plan, index }),
         };
@@ -341,7 +344,11 @@ mod tests {
 
     #[test]
     fn an_admission_is_written_and_read() {
-        for by in [AdmittedBy::Door, AdmittedBy::Slice(SliceId { plan: u64::MAX, index: u16::MAX })] {
+        for by in [
+            AdmittedBy::Door,
+            AdmittedBy::Permit,
+            AdmittedBy::Slice(SliceId { plan: u64::MAX, index: u16::MAX }),
+        ] {
             let at = Timestamp::from_millis(12);
             let admission = Admission { ticket: ticket(3), by, at, expires: Timestamp::from_millis(99) };
             assert_eq!(decode_admission(&encode_admission(&admission)).unwrap(), admission);

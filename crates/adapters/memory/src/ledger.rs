@@ -10,7 +10,7 @@ use waitroom::ports::{
 };
 use waitroom::{
     Admission, AuditEntry, AuditNote, AuditSubject, Author, Epoch, LineCounts, LineStatus, LineTotals, Rate,
-    Room, Timestamp, Token,
+    Room, Timestamp, Token, UsedTime,
 };
 
 use crate::history::MinuteBook;
@@ -40,6 +40,8 @@ pub(crate) struct LedgerState<A> {
     pub(crate) published: Option<LineStatus>,
     /// How many came for their pass in this epoch.
     pub(crate) entered: u64,
+    /// Up to when the time of the doors' permits is used up.
+    pub(crate) used: UsedTime,
 }
 
 impl MemoryLedger {
@@ -63,6 +65,7 @@ impl<A: AdmissionTable> MemoryLedger<A> {
             keys: KeysInMemory::default(),
             published: None,
             entered: 0,
+            used: UsedTime::default(),
         };
         Self { line, lead_time, state: Arc::new(Mutex::new(state)) }
     }

@@ -5,11 +5,11 @@ use std::time::Duration;
 use pass::{KeyRecord, KeyRefusal, SecretKeys};
 use waitroom::ports::{
     Admissions, Admitted, ConsumerRun, EntryCount, KeyAdmin, KeyBoard, Keys, LineStatusReader, MinuteLog,
-    PlanRecord, Plans, PortResult, SliceProgress, Slices, StatusBoard, Taken,
+    PermitHolder, Permits, PlanRecord, Plans, PortResult, SliceProgress, Slices, StatusBoard, Taken,
 };
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, Author, KeyOrder, LineProgress, LineReach, LineStatus, LineTotals,
-    MinuteRecord, Plan, Room, SliceId, Timestamp, Token,
+    Admission, AdmittedBy, AuditEntry, Author, DoorPermits, KeyOrder, LineProgress, LineReach, LineStatus,
+    LineTotals, MinuteRecord, Plan, Room, SliceId, Timestamp, Token,
 };
 
 use crate::{AdmissionTable, MemoryLedger};
@@ -25,14 +25,28 @@ impl<A: AdmissionTable> Admissions for MemoryLedger<A> {
             return Ok(Admitted::Before(before));
         }
         state.admissions.put(token, admission);
-        if let AdmittedBy::Slice(slice) = admission.by {
-            state.plans.admit(slice);
+        match admission.by {
+            AdmittedBy::Slice(slice) => state.plans.admit(slice),
+            AdmittedBy::Permit => {
+                state.plans.admit_straight();
+                self.line.count_straight();
+            }
+            AdmittedBy::Door => {}
         }
         Ok(Admitted::Now)
     }
 
     async fn takes_admissions(&self) -> PortResult<()> {
         Ok(())
+    }
+}
+
+impl<A: AdmissionTable> Permits for MemoryLedger<A> {
+    async fn take_permits(&self, of: DoorPermits, count: u32, _by: PermitHolder) -> PortResult<bool> {
+        let mut state = self.state.lock();
+        let after = of.take(state.used, count, self.line.now());
+        state.used = after.unwrap_or(state.used);
+        Ok(after.is_some())
     }
 }
 

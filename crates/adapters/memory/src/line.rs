@@ -63,6 +63,11 @@ impl MemoryLine {
         self.state.lock().begin_epoch()
     }
 
+    /// Counts somebody who went straight in as one who has joined.
+    pub(crate) fn count_straight(&self) {
+        self.state.lock().joined += 1;
+    }
+
     /// How many have joined in this epoch.
     pub(crate) fn joined_so_far(&self) -> u64 {
         self.state.lock().joined

@@ -37,6 +37,11 @@ impl PlanBook {
         }
     }
 
+    /// Notes that the door has let somebody straight in, whom no slice counts.
+    pub(crate) fn admit_straight(&mut self) {
+        self.progress.released += 1;
+    }
+
     /// How many were admitted in this epoch: also those whom their slices have not recorded yet.
     pub(crate) fn released(&self) -> u64 {
         let unrecorded = |slice: &TakenSlice| u64::from(slice.admitted.saturating_sub(slice.recorded));

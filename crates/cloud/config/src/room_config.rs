@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use waitroom::{Epoch, Lifetimes, Mistakes, Rate, Room, RoomId, Settings, Title, WebUrl};
+use waitroom::{Epoch, Lifetimes, Mistakes, Mode, Rate, Room, RoomId, Settings, Title, WebUrl};
 
 use crate::ConfigValue::{Flag, Number, Text};
 use crate::read::{EntryReader, ParameterReader};
@@ -189,6 +189,8 @@ room_config! {
     optional {
         /// The URL that the throttle measures, if not the shop's: a page that needs no pass.
         health: WebUrl = Text("https://shop.example/up") => "Health";
+        /// `line`, or `overflow`: newcomers go straight in while nobody waits. Later, use `beekeeper mode`: docs/overflow.md.
+        mode: Mode = Text("line") => "Mode";
         /// How long an admitted visitor can come back for a new pass.
         admission_minutes: Minutes = Number(60) => "AdmissionMinutes";
         /// How long the shop accepts a pass.
@@ -238,14 +240,14 @@ room_config! {
 impl RoomConfig {
     /// The settings of a new room, as its functions use them.
     pub fn settings(&self) -> Settings {
-        let Self { room, title, shop, rate, health, admission_minutes, pass_minutes, .. } = self;
+        let Self { room, title, shop, rate, health, mode, admission_minutes, pass_minutes, .. } = self;
         let duration = |minutes: Minutes| Duration::from_secs(60 * u64::from(minutes.get()));
         let usual = Settings::new(room.clone(), title.clone(), shop.clone(), *rate);
         let lifetimes = Lifetimes {
             admission: admission_minutes.map_or(usual.lifetimes.admission, duration),
             pass: pass_minutes.map_or(usual.lifetimes.pass, duration),
         };
-        Settings { health: health.clone(), lifetimes, ..usual }
+        Settings { health: health.clone(), mode: mode.unwrap_or_default(), lifetimes, ..usual }
     }
 
     /// The room as it would be, to look at its shop before it is deployed. Of its URL, only a domain of its own is known then.

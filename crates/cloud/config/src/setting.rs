@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-use waitroom::{Rate, RoomId, Title, WebUrl};
+use waitroom::{Mode, Rate, RoomId, Title, WebUrl};
 
 use crate::{ConfigValue, Region};
 
@@ -143,6 +143,18 @@ impl SettingValue for Rate {
 
     fn to_value(&self) -> ConfigValue<'_> {
         ConfigValue::Number(self.get().into())
+    }
+}
+
+impl SettingValue for Mode {
+    const ALLOWED: Allowed = Allowed::OneText(&[Self::Line.as_str(), Self::Overflow.as_str()]);
+
+    fn from_value(value: ConfigValue<'_>) -> Result<Self, String> {
+        parsed(value)
+    }
+
+    fn to_value(&self) -> ConfigValue<'_> {
+        ConfigValue::Text(self.as_str())
     }
 }
 

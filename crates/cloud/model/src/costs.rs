@@ -9,10 +9,10 @@ use crate::visit::{Visit, requests_of_join};
 use crate::work::{
     ALARM_METRICS, CONSUMER_GB, DOCUMENT_KB, DOOR_LIMIT_ALARM_METRICS, FILE_KB, JOIN_QUEUE_CALLS, METRICS,
     MINUTE_QUEUE_CALLS, MINUTE_READS, MINUTE_WRITES, POLL_KB, POLL_READS, PRODUCER_GB, RELEASE_QUEUE_CALLS,
-    RELEASE_WRITES, SLICE_READS, SLICE_SECONDS, SLICE_VISITORS, SLICE_WRITES, THROTTLE_ALARM_METRICS,
-    THROTTLE_METRICS, THROTTLE_READS, THROTTLE_SECONDS, THROTTLE_WRITES, TRIGGER_GB, TRIGGER_LOG_KB,
-    TRIGGER_QUEUE_CALLS, TRIGGER_READS, TRIGGER_SECONDS, TRIGGER_WRITES, TURN_READS, VISIT_KB, VISIT_LOG_KB,
-    leases_per_join, producers,
+    RELEASE_WRITES, SLICE_READS, SLICE_SECONDS, SLICE_VISITORS, SLICE_WRITES, STRAIGHT_WRITES,
+    THROTTLE_ALARM_METRICS, THROTTLE_METRICS, THROTTLE_READS, THROTTLE_SECONDS, THROTTLE_WRITES, TRIGGER_GB,
+    TRIGGER_LOG_KB, TRIGGER_QUEUE_CALLS, TRIGGER_READS, TRIGGER_SECONDS, TRIGGER_WRITES, TURN_READS,
+    VISIT_KB, VISIT_LOG_KB, leases_per_join, producers,
 };
 
 const HOURS_PER_MONTH: f64 = 730.0;
@@ -59,6 +59,8 @@ pub struct EventWork {
     pub polls: f64,
     /// Visitors whose turn it is, and who come to the door once more.
     pub turns: f64,
+    /// Visitors who go straight in, without a place in line.
+    pub straight: f64,
     /// Visits of people who have a place already: they reload, or open a second tab.
     pub returns: f64,
     /// Visits to the door for which no function was free. API Gateway charges for them all the same.
@@ -81,6 +83,7 @@ impl EventCosts {
             joins: people,
             polls: people * f64::from(polls),
             turns: people,
+            straight: 0.0,
             returns: 0.0,
             refused_visits: 0.0,
             releases: people,
@@ -101,14 +104,24 @@ impl EventCosts {
 impl EventWork {
     /// What it costs, by service.
     pub fn costs(&self, room: &ModelledRoom) -> Vec<CostLine> {
-        let Self { joins, polls, turns, returns, refused_visits, releases, releasing_minutes, minutes } =
-            *self;
+        let Self {
+            joins,
+            polls,
+            turns,
+            straight,
+            returns,
+            refused_visits,
+            releases,
+            releasing_minutes,
+            minutes,
+        } = *self;
         let rate = f64::from(room.rate.get());
         let slices = releasing_minutes * (rate / f64::from(SLICE_VISITORS)).ceil();
         let files = f64::from(room.further_files);
         let arrivals = joins + returns;
-        let requests = arrivals * requests_of_join(room.further_files) + polls + turns + refused_visits;
-        let visits = arrivals + turns;
+        let requests =
+            arrivals * requests_of_join(room.further_files) + polls + turns + straight + refused_visits;
+        let visits = arrivals + turns + straight;
         let prices = prices();
         let second = gb_second(room.architecture);
         // The producer that answers the door reads the room once a second, for all visits of that second.
@@ -119,6 +132,7 @@ impl EventWork {
             + releasing_minutes * MINUTE_READS;
         let writes = joins * leases_per_join()
             + releases * RELEASE_WRITES
+            + straight * STRAIGHT_WRITES
             + slices * SLICE_WRITES
             + releasing_minutes * MINUTE_WRITES;
         let sent_kb = arrivals * (DOCUMENT_KB + files * FILE_KB) + polls * POLL_KB + visits * VISIT_KB;

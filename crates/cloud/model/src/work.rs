@@ -58,6 +58,8 @@ pub(crate) const POLL_READS: f64 = 1.0;
 pub(crate) const TURN_READS: f64 = 1.0;
 /// A consumer writes the admission, which is smaller than a kilobyte.
 pub(crate) const RELEASE_WRITES: f64 = 1.0;
+/// Whoever goes straight in takes a permit, and is admitted. At high rates a permit is a part of a portion.
+pub(crate) const STRAIGHT_WRITES: f64 = 2.0;
 /// A visitor who joins is sent to the queue alone.
 pub(crate) const JOIN_QUEUE_CALLS: f64 = 1.0;
 /// A visitor who is released is received and deleted in a batch of ten.
@@ -67,7 +69,7 @@ pub(crate) const RELEASE_QUEUE_CALLS: f64 = 2.0 / 10.0;
 pub(crate) const TRIGGER_GB: f64 = 0.25;
 pub(crate) const TRIGGER_SECONDS: f64 = 1.0;
 /// It reads the sixteen copies of the status, and finds nothing to change.
-pub(crate) const TRIGGER_READS: f64 = 17.0 + STATUS_COPIES as f64;
+pub(crate) const TRIGGER_READS: f64 = 18.0 + STATUS_COPIES as f64;
 /// The minute's record.
 pub(crate) const TRIGGER_WRITES: f64 = 1.0;
 pub(crate) const TRIGGER_QUEUE_CALLS: f64 = 1.0;
@@ -164,8 +166,8 @@ mod tests {
             PortCall::Room | PortCall::CountIssued | PortCall::Reach => [1.0, 0.0, 0.0],
             // The progress; and the plan and the slices of each of the latest two windows.
             PortCall::RecentPlans => [1.0 + 2.0 * 2.0, 0.0, 0.0],
-            // The same of the latest three, which stay open.
-            PortCall::Progress => [1.0 + 3.0 * 2.0, 0.0, 0.0],
+            // The same of the latest three, which stay open, and the permits.
+            PortCall::Progress => [2.0 + 3.0 * 2.0, 0.0, 0.0],
             PortCall::CountWaiting => [0.0, 0.0, 1.0],
             // A queue does not know it.
             PortCall::CountJoined => [0.0; 3],

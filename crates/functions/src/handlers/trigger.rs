@@ -9,7 +9,6 @@ use lambda_runtime::{LambdaEvent, service_fn};
 use serde::Deserialize;
 use tracing::Instrument;
 use trigger::{Trigger, TriggerCause};
-use waitroom::Valve;
 use waitroom::ports::{Clock, RoomReader};
 
 /// The schedule's event has no such field.
@@ -29,10 +28,7 @@ pub(crate) async fn run() -> Result<(), lambda_runtime::Error> {
         let cause = if event.payload.valve_changed { TriggerCause::Change } else { TriggerCause::Minute };
         let report = trigger.run(cause).instrument(span).await?;
         if !report.found_nobody() {
-            let rate = store.room().await.map(|room| match room.valve() {
-                Valve::Open(rate) => rate.get().into(),
-                Valve::Closed => 0,
-            });
+            let rate = store.room().await.map(|room| room.valve().rate().map_or(0, |rate| rate.get().into()));
             // Consumers add to the metric Admitted. An alarm compares it with the others, so it has a value whenever they do.
             let mut counts = vec![(Metric::Admitted, 0)];
             counts.extend(report.waiting.map(|waiting| (Metric::Waiting, waiting)));

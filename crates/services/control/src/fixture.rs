@@ -123,5 +123,6 @@ fn plan() -> Plan {
         valve_from: Timestamp::default(),
         made_at: at,
         planned_before: at,
+        needs_permits: false,
     }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 use waitroom::ports::ThrottleStore;
 use waitroom::throttle_rules::{Baseline, Finding, SAMPLE_SIZE, Sample, Verdict};
-use waitroom::{Notice, Rate, Stretch, Timestamp};
+use waitroom::{Mode, Notice, Rate, Stretch, Timestamp};
 
 use crate::fixture::WaitingRoom;
 use crate::{Alarm, AlarmMail, AlarmMailState, AlarmState, Order, Refusals, Reply};
@@ -37,6 +37,8 @@ fn orders(key: &str) -> Vec<Order> {
         // The last change, and one that cannot be taken back: the first entry is the throttle's.
         Order::Undo { number: 16 },
         Order::Undo { number: 1 },
+        Order::Mode { mode: Mode::Overflow },
+        Order::Mode { mode: Mode::Line },
         Order::RotateKeys,
         Order::RotateKeysAhead { seconds: 7200 },
         Order::DropKey { id: key.to_owned() },

@@ -60,6 +60,10 @@ pub async fn execute(
             let set = move |room: &mut Room| room.settings.rate = rate;
             change(ledger, "set the rate", AuditSubject::Rate, who, set).await?
         }
+        Order::Mode { mode } => {
+            let set = move |room: &mut Room| room.settings.mode = mode;
+            change(ledger, "set the mode", AuditSubject::Mode, who, set).await?
+        }
         Order::Message { text } => {
             let set = move |room: &mut Room| room.settings.message.clone_from(&text);
             change(ledger, "set the message", AuditSubject::Message, who, set).await?
@@ -128,7 +132,7 @@ mod tests {
     use pass::KeyRefusal;
     use serde_json::json;
     use waitroom::ports::{Fault, PortError};
-    use waitroom::{Message, Rate, Stretch};
+    use waitroom::{Message, Mode, Rate, Stretch};
 
     use super::*;
     use crate::fixture::WaitingRoom;
@@ -190,6 +194,25 @@ mod tests {
         assert_eq!(reset, Reply::Reset { lost_places: 7, before, after: epoch });
         let room = store.room();
         assert_eq!((&room.settings.message, room.stretch, room.epoch), (&text, Stretch::MAX, epoch));
+    }
+
+    #[test]
+    fn a_mode_can_be_taken_back_and_a_room_without_a_line_is_not_rehearsed() {
+        let store = WaitingRoom::new();
+        store.execute(Order::Mode { mode: Mode::Overflow });
+        assert_eq!(store.room().settings.mode, Mode::Overflow);
+        let Reply::Failed { error } =
+            store.execute(Order::Rehearse { mark: "abcdefghijkmnpqr".parse().unwrap() })
+        else {
+            panic!("rehearsed")
+        };
+        assert!(error.contains("beekeeper mode line"), "{error}");
+        let Reply::History { entries } = store.execute(Order::History { most: 1 }) else {
+            panic!("no history")
+        };
+        assert_eq!(entries[0].change.to_string(), "mode: line -> overflow");
+        store.execute(Order::Undo { number: entries[0].number });
+        assert_eq!(store.room().settings.mode, Mode::Line);
     }
 
     #[test]

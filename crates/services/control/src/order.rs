@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use waitroom::{Epoch, Message, Notice, Rate, RehearsalMark, RoomState, Stretch, Timestamp};
+use waitroom::{Epoch, Message, Mode, Notice, Rate, RehearsalMark, RoomState, Stretch, Timestamp};
 
 /// What an operator tells a room to do. In JSON: `{"order": "set-rate", "rate": 600}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -9,6 +9,10 @@ pub enum Order {
     Status,
     SetRate {
         rate: Rate,
+    },
+    /// Whether newcomers go straight in while nobody waits.
+    Mode {
+        mode: Mode,
     },
     /// An empty text removes the message.
     Message {
@@ -96,6 +100,14 @@ pub enum Order {
 }
 
 impl Order {
+    /// The mode that it sets. On AWS, functions of a version before that has no modes could not read the room any more.
+    pub fn mode(&self) -> Option<Mode> {
+        match self {
+            Self::Mode { mode } => Some(*mode),
+            _ => None,
+        }
+    }
+
     /// The state that only rooms of later versions know, if it leads to one. A room on one machine refuses such an order, because it
     /// cannot read it. On AWS, whoever gives the order has to ask.
     pub fn new_state(&self) -> Option<RoomState> {

@@ -1,7 +1,9 @@
 //! The order that marks a room for a rehearsal, and what a marked room refuses.
 
 use waitroom::ports::{LineLength, PortResult, RoomAdmin, RoomReader, StatusBoard};
-use waitroom::{AuditNote, AuditSubject, AuditedChange, Author, LineCount, RehearsalMark, Room, Timestamp};
+use waitroom::{
+    AuditNote, AuditSubject, AuditedChange, Author, LineCount, Mode, RehearsalMark, Room, Timestamp,
+};
 
 use crate::reply::Reply;
 use crate::store::OperatorStore;
@@ -20,6 +22,12 @@ pub(crate) async fn begin(
     }
     if !room.can_be_rehearsed() {
         return Ok(failed(not_on(&room)));
+    }
+    if room.settings.mode == Mode::Overflow {
+        return Ok(failed(
+            "lets newcomers straight in, and a rehearsal is of the line: order `beekeeper mode line` first, and              `beekeeper mode overflow` after it"
+                .into(),
+        ));
     }
     let waiting = store.line().waiting().await?;
     if waiting > 0 {

@@ -37,6 +37,9 @@ impl NumberedAdmissions {
         Self { begin, lifetime, numbered: vec![nobody; visitors as usize], others: HashMap::new() }
     }
 
+    /// In place of the slice, of those whom the door has let straight in: plans are numbered from 1.
+    const STRAIGHT: SliceId = SliceId { plan: 0, index: 0 };
+
     /// The token of the visitor with this number.
     pub(crate) fn token(visitor: u32) -> Token {
         let mut bytes = [0; Token::BYTES];
@@ -56,7 +59,7 @@ impl NumberedAdmissions {
         let numbered = self.numbered.iter().filter(|known| known.at.get().is_some());
         let others = self.others.values().filter_map(|known| match known.by {
             AdmittedBy::Slice(slice) => Some(slice.plan),
-            AdmittedBy::Door => None,
+            AdmittedBy::Door | AdmittedBy::Permit => None,
         });
         for plan in numbered.map(|known| known.plan.into()).chain(others) {
             *admitted.entry(plan).or_default() += 1;
@@ -65,7 +68,11 @@ impl NumberedAdmissions {
     }
 
     fn packed(&self, admission: &Admission) -> Option<NumberedAdmission> {
-        let AdmittedBy::Slice(SliceId { plan, index }) = admission.by else { return None };
+        let SliceId { plan, index } = match admission.by {
+            AdmittedBy::Slice(slice) => slice,
+            AdmittedBy::Permit => Self::STRAIGHT,
+            AdmittedBy::Door => return None,
+        };
         let packed = NumberedAdmission {
             at: MaybeAt::at(millis_between(self.begin, admission.at)),
             ticket: u32::try_from(admission.ticket.get()).ok()?,
@@ -78,7 +85,8 @@ impl NumberedAdmissions {
 
     fn unpacked(&self, packed: NumberedAdmission) -> Option<Admission> {
         let at = self.begin + Duration::from_millis(packed.at.get()?.into());
-        let by = AdmittedBy::Slice(SliceId { plan: packed.plan.into(), index: packed.index });
+        let slice = SliceId { plan: packed.plan.into(), index: packed.index };
+        let by = if slice == Self::STRAIGHT { AdmittedBy::Permit } else { AdmittedBy::Slice(slice) };
         let ticket = Ticket::new(packed.ticket.into()).ok()?;
         Some(Admission { ticket, by, at, expires: at + self.lifetime })
     }
@@ -108,7 +116,7 @@ mod tests {
     const BEGIN: Timestamp = Timestamp::from_millis(1_700_000_000_000);
     const LIFETIME: Duration = Duration::from_mins(20);
 
-    /// One of a consumer, of the door, of another lifetime, from before the beginning, or too late or too high for few bytes.
+    /// One of a consumer, of the door with or without a permit, of another lifetime, from before the beginning, or too late or too high for few bytes.
     fn admission(rng: &mut StdRng) -> Admission {
         let kind = rng.random_range(0..9);
         let at = match kind {
@@ -119,7 +127,11 @@ mod tests {
         let (high, lifetime) = (u64::from(u32::MAX), if kind == 2 { LIFETIME * 2 } else { LIFETIME });
         let plan = if kind == 3 { high + 1 } else { rng.random_range(1..4) };
         let slice = SliceId { plan, index: rng.random() };
-        let by = if kind == 4 { AdmittedBy::Door } else { AdmittedBy::Slice(slice) };
+        let by = match kind {
+            4 => AdmittedBy::Door,
+            6 => AdmittedBy::Permit,
+            _ => AdmittedBy::Slice(slice),
+        };
         let ticket = Ticket::new(if kind == 5 { high + 1 } else { rng.random_range(1..=high) }).unwrap();
         Admission { ticket, by, at, expires: at + lifetime }
     }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use aws_model::AccountLimit;
 use document::words::{capital, count, number, span, things, things_do};
 use serde::Serialize;
+use waitroom::Mode;
 
 use crate::outcome::{SimulatedEvent, VisitorCount};
 use crate::search::QuotaToRaise;
@@ -17,6 +18,9 @@ pub struct ScenarioInputs {
     pub visitors: u32,
     pub arrivals: String,
     pub rate: u32,
+    /// If it is not the usual one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opens_after_seconds: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,6 +69,9 @@ impl SimulationAnswer {
             inputs.arrivals,
             count(inputs.rate.into())
         );
+        if inputs.mode == Some(Mode::Overflow) {
+            crowd.push_str(" While nobody waits, newcomers go straight in.");
+        }
         if let Some(after) = inputs.opens_after_seconds {
             let early = inputs
                 .early_percent

@@ -25,6 +25,8 @@ pub(crate) struct CountedSecond {
     pub(crate) polls: u32,
     /// Visitors whose turn it was, and who came to the door once more.
     pub(crate) turns: u32,
+    /// Newcomers whom the door let straight in.
+    pub(crate) straight: u32,
     /// Requests that the room refused.
     pub(crate) refused: u32,
     /// Those of them that came to the door, and for which no function was free.

@@ -158,12 +158,25 @@ impl SimulatedCrowd {
             visitor.stage = VisitStage::TooLate;
             return false;
         }
+        let permit = room.let_straight_in(number, now);
+        if permit == Some(true) {
+            let visitor = &mut self.visitors[number as usize];
+            visitor.joined = MaybeAt::at(at);
+            visitor.learn(at);
+            visitor.stage = VisitStage::Entered;
+            self.course.at(at).straight += 1;
+            if let Some(shop) = &room.shop {
+                shop.enter();
+            }
+            return false;
+        }
+        let visitor = &mut self.visitors[number as usize];
         let Some(ticket) = self.producers.ticket(room, at, now, &mut self.rng) else { return false };
         self.course.at(at).joins += 1;
         if is_new {
             visitor.joined = MaybeAt::at(at);
         }
-        let was_woken = room.join(number, ticket);
+        let was_woken = room.join(number, ticket, permit.is_some());
         self.hear(room, step, Heard::Page(Some(PagePlace { epoch: room.epoch, ticket: ticket.get() })));
         was_woken
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use waitroom::{Rate, Room, RoomState};
+use waitroom::{Mode, Rate, Room, RoomState};
 
 /// An order, and how long after the first visitor could come it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,7 @@ pub struct TimedOrder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SimulatedOrder {
     SetRate(Rate),
+    Mode(Mode),
     Pause,
     On,
     Close,
@@ -33,6 +34,8 @@ pub enum TimedOrderError {
     TooLate,
     #[error("{0}")]
     Rate(#[from] waitroom::RateError),
+    #[error("{0}")]
+    Mode(#[from] waitroom::ModeError),
 }
 
 impl TimedOrder {
@@ -40,7 +43,9 @@ impl TimedOrder {
 
     /// Whether nobody is released after the last of these orders.
     pub fn end_paused(orders: &[Self]) -> bool {
-        let states = orders.iter().filter(|order| !matches!(order.order, SimulatedOrder::SetRate(_)));
+        let sets_state =
+            |order: &&Self| !matches!(order.order, SimulatedOrder::SetRate(_) | SimulatedOrder::Mode(_));
+        let states = orders.iter().filter(sets_state);
         states.max_by_key(|order| order.after).is_some_and(|last| last.order == SimulatedOrder::Pause)
     }
 }
@@ -50,6 +55,7 @@ impl SimulatedOrder {
     pub(crate) fn apply(self, room: &mut Room) {
         match self {
             Self::SetRate(rate) => room.settings.rate = rate,
+            Self::Mode(mode) => room.settings.mode = mode,
             Self::Pause => room.pause(),
             Self::On => room.turn(RoomState::On),
             Self::Close => room.turn(RoomState::Closed),
@@ -72,6 +78,7 @@ impl FromStr for TimedOrder {
         }
         let order = match *order {
             ["set-rate", rate] => SimulatedOrder::SetRate(rate.parse()?),
+            ["mode", mode] => SimulatedOrder::Mode(mode.parse()?),
             ["pause"] => SimulatedOrder::Pause,
             ["on"] => SimulatedOrder::On,
             ["close"] => SimulatedOrder::Close,
@@ -87,6 +94,7 @@ impl fmt::Display for TimedOrder {
         let after = humantime::format_duration(self.after);
         match self.order {
             SimulatedOrder::SetRate(rate) => write!(f, "{after} set-rate {rate}"),
+            SimulatedOrder::Mode(mode) => write!(f, "{after} mode {mode}"),
             SimulatedOrder::Pause => write!(f, "{after} pause"),
             SimulatedOrder::On => write!(f, "{after} on"),
             SimulatedOrder::Close => write!(f, "{after} close"),

@@ -45,6 +45,8 @@ pub struct SimulatedEvent {
 pub struct VisitorCount {
     pub came: u64,
     pub entered: u64,
+    /// Those of them who went straight in, without a place in line.
+    pub straight: u64,
     pub gave_up: u64,
     /// It was their turn, and they did not come.
     pub never_entered: u64,
@@ -125,7 +127,7 @@ impl CountedSecond {
     /// All requests, the refused ones included. A visitor who joins also loads the page, which has so many further files.
     fn requests(&self, further_files: u32) -> u32 {
         let of_joins = self.joins.saturating_mul(further_files.saturating_add(2));
-        of_joins.saturating_add(self.polls + self.turns + self.refused)
+        of_joins.saturating_add(self.polls + self.turns + self.straight + self.refused)
     }
 }
 
@@ -166,7 +168,10 @@ impl SimulatedEvent {
         let costs = costs(scenario, &course, &windows);
         let further_files = further_files(scenario);
         Self {
-            visitors: VisitorCount::of(&visitors),
+            visitors: VisitorCount {
+                straight: course.total(|second| second.straight),
+                ..VisitorCount::of(&visitors)
+            },
             from_link: WaitSpread::of(from_link).unwrap_or_default(),
             until_in_line: WaitSpread::of(in_line).unwrap_or_default(),
             waits: WaitSpread::of(waits).unwrap_or_default(),
@@ -297,10 +302,11 @@ fn costs(scenario: &Scenario, course: &CountedCourse, windows: &[ReleaseWindow])
         joins: total(|second| second.joins),
         polls: total(|second| second.polls),
         turns: total(|second| second.turns),
+        straight: total(|second| second.straight),
         // The simulated visitors neither reload nor open a second tab.
         returns: 0.0,
         refused_visits: total(|second| second.refused_visits),
-        releases: total(|second| second.released),
+        releases: total(|second| second.released.saturating_sub(second.straight)),
         releasing_minutes: releasing_minutes(windows),
         minutes: course.seconds.len() as f64 / 60.0,
     };

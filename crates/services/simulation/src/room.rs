@@ -12,8 +12,14 @@ use page::Polled;
 use parking_lot::Mutex;
 use throttle::{SamplePurpose, Throttle};
 use trigger::{Trigger, TriggerCause};
-use waitroom::ports::{Clock, ConsumerRun, Dispatch, LineBack, PortResult, QuietSwitch, TicketCounter};
-use waitroom::{Epoch, Place, Rate, Room, Settings, Slice, Ticket, Timestamp, ValveSchedule};
+use waitroom::ports::{
+    Admissions, Clock, ConsumerRun, Dispatch, LineBack, PermitHolder, Permits, PortResult, QuietSwitch,
+    TicketCounter,
+};
+use waitroom::{
+    Admission, AdmittedBy, DoorPermits, Epoch, Place, Rate, Room, Settings, Slice, Ticket, Timestamp,
+    ValveSchedule,
+};
 
 use crate::SimClock;
 use crate::admissions::NumberedAdmissions;
@@ -134,17 +140,30 @@ impl RoomOnClock {
         }
     }
 
+    /// Lets a newcomer straight in, as the door does, if there is a permit. `None` if that there is none shows nothing.
+    pub(crate) fn let_straight_in(&self, visitor: u32, now: Timestamp) -> Option<bool> {
+        let of = DoorPermits::of(&self.ledger.kept_room().at(now), now, self.minute)?;
+        let taken = self.ledger.take_permits(of, 1, PermitHolder::Door).now_or_never();
+        if !matches!(taken, Some(Ok(true))) {
+            return of.are_established(now).then_some(false);
+        }
+        let expires = now + self.ledger.kept_room().settings.lifetimes.admission;
+        let admission = Admission { ticket: Ticket::FIRST, by: AdmittedBy::Permit, at: now, expires };
+        drop(self.ledger.admit(NumberedAdmissions::token(visitor), admission).now_or_never());
+        Some(true)
+    }
+
     /// Puts a visitor in line with this number, as the door does. Returns whether that woke the room.
-    pub(crate) fn join(&mut self, visitor: u32, ticket: Ticket) -> bool {
+    pub(crate) fn join(&mut self, visitor: u32, ticket: Ticket, got_no_permit: bool) -> bool {
         let place = Place { epoch: self.epoch, token: NumberedAdmissions::token(visitor), ticket };
         // Nothing in memory is waited for.
         drop(self.line.join(place).now_or_never());
-        let is_quiet = self.ledger.kept_room().quiet;
-        if is_quiet {
+        let wakes = self.ledger.kept_room().is_woken_by_join(got_no_permit);
+        if wakes {
             drop(self.ledger.set_quiet(false).now_or_never());
             self.run(self.clock.now());
         }
-        is_quiet
+        wakes
     }
 
     /// Reserves ticket numbers and returns the first.
@@ -226,6 +245,7 @@ fn room(scenario: &Scenario) -> Room {
         "https://shop.example/".parse().expect("a URL"),
         scenario.rate,
     );
+    let settings = Settings { mode: scenario.mode, ..settings };
     let url = "https://room.example/".parse().expect("a URL");
     Room::new(settings, url, "aaaa".parse().expect("an epoch"))
 }

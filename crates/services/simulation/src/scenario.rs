@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aws_model::{AccountLimits, ModelledRoom, Reservation};
 use page::visitor::Step;
-use waitroom::Rate;
+use waitroom::{Mode, Rate};
 
 use crate::orders::{SimulatedOrder, TimedOrder};
 use crate::shop::ShopLoad;
@@ -15,6 +15,8 @@ use crate::{Arrivals, LineBehaviour};
 pub struct Scenario {
     pub arrivals: Arrivals,
     pub rate: Rate,
+    /// Whether newcomers go straight in while nobody waits.
+    pub mode: Mode,
     pub host: RoomHost,
     /// Whether AWS refuses requests beyond its limits. If not, it can be seen how many the crowd sends.
     pub refuses: bool,
@@ -94,6 +96,7 @@ impl Scenario {
         Self {
             arrivals,
             rate,
+            mode: Mode::Line,
             host,
             refuses: true,
             line,
@@ -125,7 +128,7 @@ impl Scenario {
     pub(crate) fn highest_rate(&self) -> Rate {
         let set = self.orders.iter().filter_map(|order| match order.order {
             SimulatedOrder::SetRate(rate) => Some(rate),
-            SimulatedOrder::Pause | SimulatedOrder::On | SimulatedOrder::Close | SimulatedOrder::End => None,
+            _ => None,
         });
         set.fold(self.rate, Rate::max)
     }

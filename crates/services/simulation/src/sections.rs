@@ -41,6 +41,7 @@ impl SimulationAnswer {
         let last = event.drained_after.map_or("never".into(), span);
         let longest = format!("{}, after {}", count(line.people.into()), span(seconds(line.after)));
         let ends = [
+            ("went straight in", visitors.straight),
             ("refused at least once", visitors.refused),
             ("gave up", visitors.gave_up),
             ("never entered", visitors.never_entered),

@@ -10,13 +10,13 @@ use pass::{KeyRecord, SecretKeys};
 use simulation::SimClock;
 use waitroom::ports::{
     Admissions, Admitted, Clock, ConsumerRun, Delivery, Dispatch, EntryCount, Fault, KeyBoard, Keys,
-    LineBack, LineFront, LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult, QuietSwitch,
-    Receipt, RoomReader, SliceProgress, Slices, StatusBoard, Taken, ThrottleMemory, ThrottleStore,
-    TicketCounter,
+    LineBack, LineFront, LineLength, MinuteLog, PermitHolder, Permits, PlanRecord, Plans, PortError,
+    PortResult, QuietSwitch, Receipt, RoomReader, SliceProgress, Slices, StatusBoard, Taken, ThrottleMemory,
+    ThrottleStore, TicketCounter,
 };
 use waitroom::{
-    Admission, IssuedTickets, LineProgress, LineReach, LineStatus, LineTotals, MinuteRecord, Place, Plan,
-    Rate, Room, Slice, SliceId, Timestamp, Token,
+    Admission, DoorPermits, IssuedTickets, LineProgress, LineReach, LineStatus, LineTotals, MinuteRecord,
+    Place, Plan, Rate, Room, Slice, SliceId, Timestamp, Token,
 };
 
 use crate::Observations;
@@ -37,6 +37,7 @@ pub enum PortCall {
     CountJoined,
     LookUp,
     Admit,
+    TakePermits,
     RecentPlans,
     WritePlan,
     Take,
@@ -60,6 +61,7 @@ impl PortCall {
             Self::SetQuiet
             | Self::LeaseTickets
             | Self::Admit
+            | Self::TakePermits
             | Self::WritePlan
             | Self::Take
             | Self::Record
@@ -265,6 +267,12 @@ impl<S: LineLength> LineLength for FaultyPorts<S> {
 
     async fn joined(&self) -> PortResult<Option<u64>> {
         self.call(PortCall::CountJoined, self.inner.joined()).await
+    }
+}
+
+impl<S: Permits> Permits for FaultyPorts<S> {
+    async fn take_permits(&self, of: DoorPermits, count: u32, by: PermitHolder) -> PortResult<bool> {
+        self.call(PortCall::TakePermits, self.inner.take_permits(of, count, by)).await
     }
 }
 

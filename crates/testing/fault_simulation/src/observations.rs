@@ -45,6 +45,8 @@ pub struct SimOutcome {
     pub by_slice: BTreeMap<SliceId, u32>,
     /// How many the door admitted while the room was off.
     pub by_door: u32,
+    /// How many the door let straight in, with a permit.
+    pub straight: u32,
     /// How many were released, according to the consumers that were not killed.
     pub reported: u32,
     /// How many the store counts as released.
@@ -72,13 +74,14 @@ impl Observations {
         let places = self.redirected.iter().map(|place| place.token);
         let lost = places.filter(|token| !ledger.contains_key(token)).collect();
         let mut by_slice = BTreeMap::new();
-        let mut by_door = 0;
+        let (mut by_door, mut straight) = (0, 0);
         let mut admitted: Vec<_> = ledger.values().collect();
         admitted.sort_by_key(|admission| (admission.at, admission.ticket));
         for admission in &admitted {
             match admission.by {
                 AdmittedBy::Slice(slice) => *by_slice.entry(slice).or_default() += 1,
                 AdmittedBy::Door => by_door += 1,
+                AdmittedBy::Permit => straight += 1,
             }
         }
         let released = admitted.iter().filter(|admission| admission.by != AdmittedBy::Door);
@@ -89,6 +92,7 @@ impl Observations {
             twice,
             by_slice,
             by_door,
+            straight,
             counted,
             reported: self.reports.iter().map(|(_, report)| report.released).sum(),
             order: admitted.iter().map(|admission| admission.ticket.get()).collect(),
@@ -100,6 +104,7 @@ impl Observations {
 }
 
 impl SimOutcome {
+    /// By slices.
     pub fn released(&self) -> u32 {
         self.by_slice.values().sum()
     }
@@ -133,10 +138,7 @@ impl SimOutcome {
     pub fn above_rate(&self) -> Option<String> {
         let next =
             self.valves.iter().skip(1).map(|change| change.from).chain([Timestamp::from_millis(u64::MAX)]);
-        let rate = |change: &ValveChange| match change.valve {
-            Valve::Open(rate) => Some(u128::from(rate.get())),
-            Valve::Closed => None,
-        };
+        let rate = |change: &ValveChange| change.valve.rate().map(|rate| u128::from(rate.get()));
         let slices = self.valves.iter().filter_map(rate).map(|rate| rate.div_ceil(1000)).max().unwrap_or(0);
         let spans: Vec<_> = self
             .valves

@@ -2,8 +2,8 @@ use std::future::Future;
 use std::time::Duration;
 
 use waitroom::ports::{
-    Admissions, AuditTrail, EntryCount, KeyAdmin, Keys, LineBack, LineFront, LineLength, MinuteLog, Plans,
-    QuietSwitch, RoomReader, Slices, StatusBoard, Store, ThrottleStore, TicketCounter,
+    Admissions, AuditTrail, EntryCount, KeyAdmin, Keys, LineBack, LineFront, LineLength, MinuteLog, Permits,
+    Plans, QuietSwitch, RoomReader, Slices, StatusBoard, Store, ThrottleStore, TicketCounter,
 };
 use waitroom::{Room, Timestamp};
 
@@ -17,6 +17,7 @@ pub trait LedgerPorts:
     RoomReader
     + QuietSwitch
     + Admissions
+    + Permits
     + Plans
     + Slices
     + StatusBoard
@@ -33,6 +34,7 @@ impl<L> LedgerPorts for L where
     L: RoomReader
         + QuietSwitch
         + Admissions
+        + Permits
         + Plans
         + Slices
         + StatusBoard

@@ -17,6 +17,7 @@ mod fixture;
 pub mod history;
 pub mod keys;
 pub mod line;
+pub mod permits;
 pub mod room;
 pub mod slices;
 pub mod visitor;
@@ -47,6 +48,9 @@ macro_rules! port_contracts {
             admissions::of_concurrent_admissions_one_wins,
             admissions::asking_whether_the_ledger_takes_admissions_changes_nothing,
             admissions::entries_are_counted_each_or_not_at_all,
+            permits::permits_are_given_no_faster_than_the_rate,
+            permits::of_concurrent_doors_none_gets_more_than_there_is,
+            permits::who_goes_straight_in_counts_as_joined_and_released,
             slices::a_plan_is_written_once,
             slices::recent_returns_the_two_latest_plans_newest_first,
             slices::a_slice_is_taken_once,

@@ -27,6 +27,7 @@ pub fn plan_from(last: Option<&Plan>, start: Timestamp, rate: Rate) -> Plan {
         valve_from,
         made_at,
         planned_before,
+        needs_permits: false,
     }
 }
 

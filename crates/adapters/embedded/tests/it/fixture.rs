@@ -87,6 +87,7 @@ fn plan() -> Plan {
         valve_from: Timestamp::default(),
         made_at: Timestamp::default(),
         planned_before: Timestamp::default(),
+        needs_permits: false,
     }
 }
 

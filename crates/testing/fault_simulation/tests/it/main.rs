@@ -21,5 +21,6 @@ mod release;
 mod schedules;
 mod sequence;
 mod storage;
+mod straight_in;
 mod throttle_table;
 mod throttling;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use frozen_names::{Section, assert_frozen};
 use pass::{Claims, Discovery, Nonce, TOKEN_USE};
 use serde_json::{Map, Value};
-use waitroom::{Place, RoomState, Scheme, Ticket};
+use waitroom::{Mode, Place, RoomState, Scheme, Ticket};
 
 use crate::support::{Ledger, NOW, TOKEN, place, stack};
 
@@ -49,6 +49,8 @@ fn outputs_stage_and_routes_keep_their_names() {
     assert_frozen(Section::Outputs, section("Outputs").keys());
     let states = RoomState::ALL.map(RoomState::as_str).join(" ");
     assert_eq!(section("Outputs")["States"]["Value"], states, "the command orders only these");
+    let modes = Mode::ALL.map(Mode::as_str).join(" ");
+    assert_eq!(section("Outputs")["Modes"]["Value"], modes, "the command orders only these");
     let api = stack().properties("Api").unwrap();
     assert_frozen(Section::Stage, [api["StageName"].as_str().unwrap()]);
     let paths = api["DefinitionBody"]["paths"].as_object().unwrap().keys();

@@ -1,11 +1,12 @@
-//! Nobody came for a while, so rooms of every rate are quiet. Then somebody comes, and after two minutes somebody else.
+//! Nobody came for a while, so rooms of every rate are quiet. Then somebody comes, and after two minutes somebody else. At last,
+//! one of the rooms lets newcomers straight in.
 
 use std::thread;
 use std::time::Duration;
 
 use deployed_rooms::{SamRoom, until};
-use waitroom::ports::{Admissions, RoomReader};
-use waitroom::{Place, Timestamp};
+use waitroom::ports::{Admissions, LineLength, RoomReader, Store};
+use waitroom::{Mode, Place, Timestamp, Valve};
 
 /// A minute, from the least to the most. At one a minute a window has a batch, and somebody who missed it would wait a minute.
 const RATES: [u32; 5] = [1, 6, 60, 600, 6000];
@@ -37,6 +38,8 @@ fn the_first_visitor_after_quiet_enters_at_once_at_every_rate_and_so_does_the_ne
              releases after {after_silence:?}"
         );
     }
+    let (_, room) = rooms.iter().find(|(rate, _)| *rate == 600).unwrap();
+    newcomers_go_straight_in(room);
     for (rate, waits) in RATES.iter().zip(waits) {
         let [woke, after_silence] = waits;
         assert!(woke <= AFTER_WAKING && after_silence <= AFTER_SILENCE, "{waits:?} at {rate} a minute");
@@ -65,6 +68,27 @@ fn waits_after_quiet(room: &SamRoom, rate: u32) -> [Duration; 2] {
     };
     let mut tries = (0..TRIES).map(|_| after_silence());
     [woke, tries.find(|wait| *wait <= AFTER_SILENCE).unwrap_or(Duration::MAX)]
+}
+
+/// Nobody asks the line meanwhile: none of them is in it.
+fn newcomers_go_straight_in(SamRoom { stage, .. }: &SamRoom) {
+    let overflow = || stage.store().change_room("set the mode", |room| room.settings.mode = Mode::Overflow);
+    stage.ask(overflow).unwrap();
+    let is_open =
+        || Ok(matches!(stage.ask(|| stage.store().room())?.valve_at(stage.now()).valve, Valve::Doors(_)));
+    until("newcomers go straight in", Duration::from_mins(5), is_open).unwrap();
+    // Until the slice is over that looks for the last of the line.
+    thread::sleep(Duration::from_secs(30));
+    let (before, issued) =
+        (stage.released().unwrap(), || stage.ask(|| stage.store().line().issued()).unwrap().last);
+    let places = issued();
+    for newcomer in 1..=5 {
+        let answer = stage.client().newcomer(&[]);
+        assert!(answer.location().contains("bk_pass="), "{answer:?}");
+        let cookie = stage.client().cookie(&answer);
+        assert_eq!(stage.client().get_with("/polling", &cookie).json()["allow"], true);
+        assert_eq!((stage.released().unwrap(), issued()), (before + newcomer, places));
+    }
 }
 
 fn join(SamRoom { stage, .. }: &SamRoom) -> Place {

@@ -1,0 +1,74 @@
+//! A room in which newcomers go straight in while nobody waits.
+
+use std::thread;
+use std::time::Duration;
+
+use http_contract::Client;
+
+use crate::crowd::{ask, authority};
+use crate::hosting::eventually;
+use crate::support::{Local, text};
+
+fn status(room: &Local) -> serde_json::Value {
+    serde_json::from_str(&text(&room.command(&["status", "--local", "--json"]).stdout)).unwrap()
+}
+
+/// Whether the door sent this newcomer to the shop.
+fn goes_straight_in(client: &Client) -> bool {
+    client.newcomer(&[]).location().contains("bk_pass=")
+}
+
+#[test]
+fn newcomers_go_straight_in_until_too_many_come_and_again_once_the_line_is_gone() {
+    let room = Local::start(&["--mode", "overflow", "--rate", "60"]);
+    let client = Client::new(&room.url, "demo");
+    // A process that has just begun lets nobody in for a moment.
+    eventually("the first permit", || goes_straight_in(&client));
+
+    thread::sleep(Duration::from_millis(200));
+    let entered = client.newcomer(&[]);
+    assert!(entered.location().contains("bk_pass="), "{entered:?}");
+    let place = client.cookie(&entered);
+    assert_eq!(client.get_with("/polling", &place).json()["allow"], true);
+    assert_eq!(client.get_with("/client", &place).json()["allow"], true);
+    assert!(client.get_with("/beekeeper", &place).location().contains("bk_pass="), "they may come again");
+    let known = status(&room);
+    assert_eq!(
+        (&known["room"]["settings"]["mode"], &known["line"]["waiting"]),
+        (&"overflow".into(), &0.into())
+    );
+    assert_eq!(known["joined"], known["released"], "they count");
+    let told = text(&room.command(&["status", "--local"]).stdout);
+    assert!(told.contains("overflow: newcomers go straight in\n"), "{told}");
+
+    let crowd = ask(&authority(&room), "/beekeeper", 300);
+    let straight = crowd.iter().filter(|place| place.ticket.get() == 1).count();
+    assert!(straight < 150, "{straight} of 300 who came at once went straight in");
+    let told = text(&room.command(&["status", "--local"]).stdout);
+    assert!(told.contains("overflow: a line has formed"), "{told}");
+    eventually("everybody was let in", || status(&room)["line"]["waiting"] == 0);
+    eventually("the line is gone", || goes_straight_in(&client));
+    for place in crowd {
+        let cookie = format!("bk_demo={place}");
+        assert_eq!(client.get_with("/polling", &cookie).json()["allow"], true, "{place:?} got in");
+    }
+}
+
+#[test]
+fn the_mode_can_be_changed_while_the_room_runs_and_taken_back() {
+    let room = Local::start(&[]);
+    let client = Client::new(&room.url, "demo");
+    assert!(!goes_straight_in(&client), "everybody waits in line at first");
+    let said = text(&room.command(&["mode", "--local", "overflow"]).stdout);
+    assert!(said.starts_with("mode: line -> overflow"), "{said}");
+    eventually("straight in", || goes_straight_in(&client));
+    let said = text(&room.command(&["mode", "--local", "line"]).stdout);
+    assert!(said.starts_with("mode: overflow -> line"), "{said}");
+    eventually("in line", || !goes_straight_in(&client));
+    let said = text(&room.command(&["undo", "--local"]).stdout);
+    assert!(said.starts_with("mode: line -> overflow"), "{said}");
+    let said = text(&room.command(&["rehearse", "--local", "--visitors", "5", "--yes"]).stderr);
+    assert!(said.contains("a rehearsal is of the line: order `beekeeper mode line` first"), "{said}");
+    let said = text(&room.command(&["mode", "--local", "queue"]).stderr);
+    assert!(said.contains("a mode is line or overflow"), "{said}");
+}

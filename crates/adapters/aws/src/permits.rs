@@ -1,0 +1,56 @@
+//! The permits of those who go straight in: an item with the instant up to which time is used up, and how many went straight in.
+//!
+//! Taking permits is one conditional write. There are two, for use that goes on and for the first after a pause. Which one it
+//! takes is guessed by what this process saw last; if the guess was wrong, the table says so.
+
+use waitroom::ports::{PermitHolder, Permits, PortError, PortResult};
+use waitroom::{DoorPermits, UsedTime};
+
+use crate::AwsStore;
+use crate::expressions;
+use crate::items::{Item, Reader};
+use crate::keys::Key;
+use crate::table::Written;
+
+const ATTEMPT: &str = "take a permit";
+/// How often it is tried while other processes take permits.
+const ATTEMPTS: u32 = 3;
+
+impl Permits for AwsStore {
+    async fn take_permits(&self, of: DoorPermits, count: u32, by: PermitHolder) -> PortResult<bool> {
+        for _ in 0..ATTEMPTS {
+            let (now, seen) = (self.now(), self.permits.get());
+            // If nobody has taken any since, there are as many as this says, or fewer.
+            if of.take(seen, count, now).is_none() {
+                return Ok(false);
+            }
+            let take = if seen < of.earliest(now) {
+                expressions::take_first_permits(&of, count, now)
+            } else {
+                expressions::take_next_permits(&of, count, now)
+            };
+            let take = match by {
+                PermitHolder::Door => expressions::counting_straight(take, count),
+                PermitHolder::Slice => take,
+            };
+            let (is_taken, item) = match self.table.update(ATTEMPT, Key::Permits, take).await? {
+                Written::Done(item) => (true, item),
+                Written::Refused(Some(item)) => (false, item),
+                Written::Refused(None) => {
+                    (false, self.table.get(ATTEMPT, Key::Permits).await?.unwrap_or_default())
+                }
+            };
+            self.permits.see(used_in(&item)?);
+            if is_taken {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// An answer to a write has only what it changed, without the key.
+fn used_in(item: &Item) -> PortResult<UsedTime> {
+    let used = Reader::of_update(Key::Permits, item).optional("used", Reader::number);
+    used.map(|used| UsedTime(used.unwrap_or_default())).map_err(PortError::broken(ATTEMPT))
+}

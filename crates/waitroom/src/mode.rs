@@ -1,0 +1,58 @@
+use std::fmt;
+use std::str::FromStr;
+
+use crate::newtypes::stored_as_text;
+
+/// Whether newcomers wait in line also while there is room for them in the shop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Every newcomer joins the line.
+    #[default]
+    Line,
+    /// While nobody waits, newcomers go straight in, as many as the rate allows. Only beyond that a line forms.
+    Overflow,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a mode is line or overflow")]
+pub struct ModeError;
+
+impl Mode {
+    pub const ALL: [Self; 2] = [Self::Line, Self::Overflow];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Line => "line",
+            Self::Overflow => "overflow",
+        }
+    }
+}
+
+stored_as_text!(Mode);
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Mode {
+    type Err = ModeError;
+
+    fn from_str(text: &str) -> Result<Self, ModeError> {
+        Self::ALL.into_iter().find(|mode| mode.as_str() == text).ok_or(ModeError)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_are_written_as_they_are_read() {
+        for mode in Mode::ALL {
+            assert_eq!(mode.to_string().parse(), Ok(mode));
+        }
+        assert_eq!("queue".parse::<Mode>(), Err(ModeError));
+    }
+}
