@@ -67,6 +67,9 @@ impl Plan {
         // The plan that was stopped may be older than those that are known. Then the last plan was made when it was not.
         let stopped = known.iter().find(|record| record.plan.window.start <= next.from);
         let ahead = stopped.map_or_else(still_ahead, |record| {
+            if record.plan.needs_permits {
+                return record.plan.ahead_after_doors(next.from, minute);
+            }
             let (plan, end) = (record.plan, next.from.min(record.plan.window.end));
             // Its slices have said what they did when it is over.
             let found_nobody = end <= now && record.released == 0 && record.lowest.is_none();
@@ -87,9 +90,13 @@ impl Plan {
         minute: Duration,
     ) -> Self {
         let needs_permits = matches!(change.valve, Valve::Doors(_));
-        // Permits are never ahead of the rate, and begin with none.
-        let ahead = if needs_permits { HeadStart { at: start, owed: 0 } } else { ahead };
-        let even_from = ahead.at + ahead.made_up_in(rate);
+        let made_up = ahead.at + ahead.made_up_in(rate);
+        let (even_from, ahead) = if needs_permits {
+            // Permits are never ahead of the rate, and begin with none. What the windows before were is left to those after.
+            (start, made_up.since(start))
+        } else {
+            (made_up, ahead.made_up_in(rate))
+        };
         let begins = even_from.clamp(start, start + minute);
         let earliest_end = begins + minute / 2;
         let a_minute = millis(minute).max(1);
@@ -105,7 +112,7 @@ impl Plan {
             window: Window { start, end },
             // May be before the window: an opening ahead may be withdrawn, and another plan begin sooner.
             releases_from: even_from,
-            ahead: millis(ahead.made_up_in(rate)),
+            ahead: millis(ahead),
             rate,
             // At most one and a half times the highest rate, which fits a u32.
             quota: u32::try_from(quota.div_ceil(a_minute)).unwrap_or(u32::MAX),
@@ -135,11 +142,15 @@ impl Plan {
         HeadStart { at: self.releases_from - ahead, owed: u64::from(self.rate.get()) * self.ahead }
     }
 
+    /// How far the windows before this one are still ahead when newcomers no longer go straight in. The doors may have let in as
+    /// many as the rate allows. After a minute it's forgotten: no minute then has the batches of both lines.
+    fn ahead_after_doors(&self, closed: Timestamp, minute: Duration) -> HeadStart {
+        let is_over = closed.since(self.valve_from) >= minute;
+        HeadStart { at: closed, owed: if is_over { 0 } else { u64::from(self.rate.get()) * self.ahead } }
+    }
+
     /// How far this window is ahead, with those before it, if it ends at `at` and has released so many.
     fn ahead_at(&self, at: Timestamp, released: u64, minute: Duration) -> HeadStart {
-        if self.needs_permits {
-            return HeadStart { at, owed: 0 };
-        }
         let begun = self.releases_from.max(self.window.start);
         let allowed = u64::from(self.rate.get()) * millis(at.since(begun));
         // The plan has not begun to release, because the window before it was ahead.
