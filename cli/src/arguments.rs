@@ -25,7 +25,9 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use control::Order;
 use url::Url;
-use waitroom::{AuditEntry, Message, MinuteRecord, Mode, Notice, Rate, RateError, RoomId, Stretch, WebUrl};
+use waitroom::{
+    AuditEntry, Message, MinuteRecord, Mode, Notice, Rate, RateError, RoomId, StockSize, Stretch, WebUrl,
+};
 
 pub(crate) use doctor::ExamineRoom;
 pub(crate) use guard::GuardArguments;
@@ -211,18 +213,24 @@ pub(crate) struct On {
   beekeeper close spring-sale --message \"All 5,000 tickets are taken\" --link https://shop.example/next
   beekeeper close spring-sale --at \"Friday 18:00\"
   beekeeper close spring-sale --then off              when everybody who waits was let in
-  beekeeper close spring-sale --never                 withdraw the time
+  beekeeper close spring-sale --after 5k              let 5,000 more in, then end
+  beekeeper close spring-sale --never                 withdraw the time, and the 5,000
   beekeeper close --local --yes
 
-Those who wait keep their places and are let in at the rate. To let people join again: beekeeper on, or beekeeper undo."))]
+Those who wait keep their places and are let in at the rate. To let people join again: beekeeper on, or beekeeper undo.
+
+With --after, people may join until the room ends by itself. Given again, it counts anew from then on."))]
 pub(crate) struct CloseRoom {
     #[command(flatten)]
     pub(crate) which: Which,
     #[command(flatten)]
     pub(crate) told: TellLatecomers,
     /// What the room does when everybody who waited was let in: `off` sends everybody straight to the shop
-    #[arg(long, value_name = "STATE", value_parser = ["off"], conflicts_with = "never")]
+    #[arg(long, value_name = "STATE", value_parser = ["off"], conflicts_with_all = ["never", "after"])]
     pub(crate) then: Option<String>,
+    /// How many more are let in before the room ends by itself, from now on: a stock, like 5000 or 5k
+    #[arg(long, value_name = "VISITORS", conflicts_with_all = ["never", "at"])]
+    pub(crate) after: Option<StockSize>,
 }
 
 #[derive(Debug, Args)]

@@ -55,6 +55,14 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
         if room.then_off { "off, when everybody who waited was let in" } else { "nothing" }.to_owned()
     };
     let thens = (then(before), then(after));
+    // The same number again counts anew.
+    let stock = |room: &Room| room.stock.map(|stock| words::count(stock.size.get().into()));
+    let no_stock = || "none".to_owned();
+    let again = if before.stock.is_none_or(|before| after.stock == Some(before)) { "" } else { " anew" };
+    let stocks = (
+        stock(before).unwrap_or_else(no_stock),
+        stock(after).map_or_else(no_stock, |stock| format!("{stock}{again}")),
+    );
     let states = (before.state.to_string(), after.state.to_string());
     let stretches = (before.stretch.to_string(), after.stretch.to_string());
     [
@@ -65,6 +73,7 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
         ("link", links, ""),
         ("then", thens, ""),
         ("stretch", stretches, ""),
+        ("stock", stocks, &in_force),
         ("room", states, if with_opening { "" } else { &in_force }),
     ]
     .into_iter()

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use anyhow::Result;
 use control::wording::{
     alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, refusals_missing,
-    refused_by_limit, refused_in_full, urls,
+    refused_by_limit, refused_in_full, stock, urls,
 };
 use control::{AlarmState, Status};
 use document::words;
@@ -64,6 +64,9 @@ fn text(status: &Status, now: Timestamp, colours: Colours) -> String {
         if let Some(at) = at {
             lines.insert(1, format!("{what}         {}, {}", words::at(at), words::ahead(at, now)));
         }
+    }
+    if let Some(stock) = stock(status) {
+        lines.insert(1, format!("stock          {stock}, then the room ends"));
     }
     if room.rehearsal.is_some() {
         lines

@@ -1,6 +1,8 @@
 //! Draws the charts of a room. The same readings always give the same picture.
 
-use control::wording::{alarms, found, joined, limited, rate, refusals, refusals_missing, urls, waits};
+use control::wording::{
+    alarms, found, joined, limited, rate, refusals, refusals_missing, stock, urls, waits,
+};
 use control::{AlarmState, Status};
 use document::words;
 use ratatui::Frame;
@@ -104,6 +106,9 @@ fn facts(course: &Course, palette: Palette, width: u16) -> Vec<Line<'static>> {
             let ahead = format!("{what} {}", words::at(at));
             lines.extend(fit(words(&ahead, palette.strong(Color::Yellow)), width));
         }
+    }
+    if let Some(stock) = stock(status) {
+        lines.extend(fit(words(&format!("stock {stock}"), palette.strong(Color::Yellow)), width));
     }
     lines.extend(fit(words(&format!("rate {}", rate(status)), held), width));
     if let Some(limited) = limited(status) {
@@ -224,7 +229,7 @@ mod tests {
         let mut status = suffering();
         (status.room.throttled, status.room.stretch) = (None, waitroom::Stretch::USUAL);
         status.room.settings.message = waitroom::Message::default();
-        status.line = waitroom::LineStatus::of(&status.room, waitroom::LineReach::default(), 0);
+        status.line = waitroom::LineStatus::of(&status.room, waitroom::LineReach::default(), 0, None);
         (status.findings, status.windows, status.alarms) = (Vec::new(), Vec::new(), Vec::new());
         (status.dead_letters, status.joined, status.released) = (None, 0, 0);
         (status.wait, status.longest_wait) = (Some(0), None);

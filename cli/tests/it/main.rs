@@ -35,6 +35,7 @@ mod report;
 mod restore;
 mod setup;
 mod simulate;
+mod stock;
 mod stopped;
 mod straight_in;
 mod support;

@@ -190,6 +190,7 @@ impl RoomUnderTest for Local {
             Order::Close { .. } => ("close", Some("--yes".into())),
             Order::End { .. } => ("end", Some("--yes".into())),
             Order::CloseAt { .. }
+            | Order::CloseAfter { .. }
             | Order::CloseNever
             | Order::EndAt { .. }
             | Order::EndNever

@@ -11,18 +11,15 @@ use crate::{CloudError, DeployedRoom};
 impl Transport for DeployedRoom {
     fn execute(&self, order: Order) -> Answer<'_, Reply> {
         Box::pin(async move {
-            if let Some(state) = order.new_state().filter(|state| !self.knows(*state)) {
+            if let Some(needed) = order.needs().filter(|needed| !self.knows(needed)) {
+                let missing = match needed {
+                    Order::STOCK => "count a stock".into(),
+                    Order::OVERFLOW => "let newcomers straight in".into(),
+                    state => format!("be {state}"),
+                };
                 return Ok(Reply::Failed {
                     error: format!(
-                        "is of a version that cannot be {state}; first deploy it again: `beekeeper deploy {}`",
-                        self.room
-                    ),
-                });
-            }
-            if let Some(mode) = order.mode().filter(|mode| !self.knows_mode(*mode)) {
-                return Ok(Reply::Failed {
-                    error: format!(
-                        "is of a version without the mode {mode}; first deploy it again: `beekeeper deploy {}`",
+                        "is of a version that cannot {missing}; first deploy it again: `beekeeper deploy {}`",
                         self.room
                     ),
                 });

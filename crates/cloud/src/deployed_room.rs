@@ -7,7 +7,7 @@ use aws_model::Reservation;
 use aws_sdk_sqs::types::QueueAttributeName;
 use probe::WebAddress;
 use url::Url;
-use waitroom::{Author, Mode, RoomId, RoomState};
+use waitroom::{Author, RoomId};
 
 use crate::error::OrIncomplete;
 use crate::kept_refusals::KeptRefusals;
@@ -29,9 +29,8 @@ pub struct DeployedRoom {
     /// The functions that are reserved for releasing.
     pub(crate) reserved: Reservation,
     store: AwsStore,
-    /// The states and modes that its functions know.
-    states: Vec<RoomState>,
-    modes: Vec<Mode>,
+    /// What its functions know: states, a stock, and modes.
+    states: Vec<String>,
     dead_letters_url: String,
     pub(crate) ledger_table: String,
     /// The function that is the door, if the room's version names it.
@@ -103,7 +102,6 @@ impl Account {
             reserved: reserved(&found),
             store,
             states: known_states(&found),
-            modes: known_modes(&found),
             dead_letters_url,
             ledger_table,
             door_function: found.outputs.get("ProducerFunction").cloned(),
@@ -119,26 +117,15 @@ fn mail_address(stack: &StackState) -> Option<MailAddress> {
 }
 
 /// A stack of before does not say which states it knows.
-fn known_states(stack: &StackState) -> Vec<RoomState> {
-    let first = || vec![RoomState::On, RoomState::Paused, RoomState::Off];
-    let known = |states: &String| states.split(' ').filter_map(|state| state.parse().ok()).collect();
-    stack.outputs.get("States").map_or_else(first, known)
-}
-
-/// The same of modes.
-fn known_modes(stack: &StackState) -> Vec<Mode> {
-    let known = |modes: &String| modes.split(' ').filter_map(|mode| mode.parse().ok()).collect();
-    stack.outputs.get("Modes").map_or_else(|| vec![Mode::Line], known)
+fn known_states(stack: &StackState) -> Vec<String> {
+    let states = stack.outputs.get("States").map_or("on paused off", String::as_str);
+    states.split(' ').map(ToOwned::to_owned).collect()
 }
 
 impl DeployedRoom {
-    pub(crate) fn knows_mode(&self, mode: Mode) -> bool {
-        self.modes.contains(&mode)
-    }
-
-    /// Whether its functions know this state. Others could not read the room any more.
-    pub(crate) fn knows(&self, state: RoomState) -> bool {
-        self.states.contains(&state)
+    /// Whether its functions know this state, a stock or a mode. Others could not read the room any more.
+    pub(crate) fn knows(&self, word: &str) -> bool {
+        self.states.iter().any(|state| state == word)
     }
 
     /// The room's ledger and line.

@@ -3,7 +3,7 @@
 use std::pin::pin;
 
 use futures_util::future::{self, Either};
-use waitroom::ports::{Clock, LineLength, MinuteLog, PortResult, Slices, StatusBoard};
+use waitroom::ports::{Clock, LineLength, MinuteLog, PortResult, Slices, StatusBoard, StockCount};
 use waitroom::{LineCount, LineReach, LineStatus, Room};
 
 use crate::slice_run::{LONGEST_WAIT, SliceRun};
@@ -56,7 +56,9 @@ impl<S: ConsumerStore, C: Clock> SliceRun<'_, S, C> {
             found_empty: self.tally.finds_nobody(now),
         };
         let waiting = count.waiting(reach.reached, now);
-        let status = LineStatus::of(room, reach, waiting);
+        let left = self.store.ledger().left_in(room).await?;
+        self.is_sold_out |= left == Some(0);
+        let status = LineStatus::of(room, reach, waiting, left);
         // An unchanged status is not written again: an idle room must cost next to nothing.
         self.tally.is_news = self.tally.published != Some(status);
         if self.tally.is_news {

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use futures_util::future;
-use waitroom::ports::{Admissions, Admitted, Clock, Fault, LineFront, PortError, PortResult, Receipt};
-use waitroom::{Admission, AdmittedBy, Place, Room, Ticket, Timestamp};
+use futures_util::{TryFutureExt, future};
+use waitroom::ports::{
+    Admissions, Admitted, Clock, Fault, LineFront, PortError, PortResult, Receipt, StockCount,
+};
+use waitroom::{Admission, AdmittedBy, Place, Room, Stock, Ticket, Timestamp, Token};
 
 use crate::hand::Held;
 use crate::slice_run::SliceRun;
@@ -38,6 +40,8 @@ struct Accounts {
     /// The ledger wrote an admission of this slice.
     wrote: bool,
     answered: bool,
+    /// Nothing was left for somebody.
+    sold_out: bool,
     failed: Option<PortError>,
 }
 
@@ -84,6 +88,14 @@ impl Accounts {
         self.left.push(visitor.ticket);
         self.finished.extend(held.into_iter().map(|held| held.delivery.receipt));
     }
+
+    /// Nothing was left for this visitor, who keeps the place.
+    fn turn_back(&mut self, (visitor, held): (Place, Vec<Held>), tally: &mut Tally) {
+        tally.delivered(visitor.ticket);
+        self.answered = true;
+        self.sold_out = true;
+        self.kept.extend(held);
+    }
 }
 
 impl<S: ConsumerStore, C: Clock> SliceRun<'_, S, C> {
@@ -91,17 +103,34 @@ impl<S: ConsumerStore, C: Clock> SliceRun<'_, S, C> {
     pub(crate) async fn release(&mut self, batch: Vec<Held>, room: &Room) {
         let visitors = self.sort(batch, room).await;
         let at = self.clock.now();
-        let results = future::join_all(visitors.iter().map(|(visitor, _)| self.admit(visitor, room))).await;
+        let admitted = self.admit_all(&visitors, room).await;
         let mut accounts = Accounts::default();
-        for (visitor, result) in visitors.into_iter().zip(results) {
-            accounts.see(visitor, result, at, &mut self.tally);
+        for (visitor, found) in visitors.into_iter().zip(admitted) {
+            match found.transpose() {
+                Some(found) => accounts.see(visitor, found, at, &mut self.tally),
+                None => accounts.turn_back(visitor, &mut self.tally),
+            }
         }
         self.settle(accounts, at).await;
     }
 
+    /// What the ledger says to each of them. `None` if nothing is left of the stock that this slice takes from.
+    async fn admit_all(
+        &self,
+        visitors: &[(Place, Vec<Held>)],
+        room: &Room,
+    ) -> Vec<PortResult<Option<FoundAdmission>>> {
+        if let Some(stock) = room.valve_at(self.slice.valve_from).valve.stock() {
+            return self.admit_from(stock, visitors, room).await;
+        }
+        let admit = |(visitor, _): &(Place, _)| self.admit(*visitor, room).map_ok(Some);
+        future::join_all(visitors.iter().map(admit)).await
+    }
+
     /// Takes those who are done out of the line, and the others back into the hand.
     async fn settle(&mut self, accounts: Accounts, at: Timestamp) {
-        let Accounts { finished, left, kept, charged, wrote, answered, failed } = accounts;
+        let Accounts { finished, left, kept, charged, wrote, answered, sold_out, failed } = accounts;
+        self.is_sold_out |= sold_out;
         self.tally.leave(left);
         self.hand.put(kept);
         if charged > 0 || wrote {
@@ -145,21 +174,64 @@ impl<S: ConsumerStore, C: Clock> SliceRun<'_, S, C> {
         visitors
     }
 
-    /// Admits one visitor, and returns their admission as the ledger has it now. Does not retry once the slice's time is
-    /// over.
-    async fn admit(&self, visitor: &Place, room: &Room) -> PortResult<FoundAdmission> {
+    /// Admits one visitor, and returns their admission as the ledger has it now.
+    async fn admit(&self, visitor: Place, room: &Room) -> PortResult<FoundAdmission> {
+        let admit = || {
+            let (token, admission) = self.admission(&visitor, room);
+            self.store.ledger().admit(token, admission)
+        };
+        let (admitted, was_unsure) = self.until_known(room, admit).await?;
+        Ok(self.found(admitted, was_unsure))
+    }
+
+    /// The same for all, with one of the stock each: in one call, so that they take them in one transaction.
+    async fn admit_from(
+        &self,
+        stock: Stock,
+        visitors: &[(Place, Vec<Held>)],
+        room: &Room,
+    ) -> Vec<PortResult<Option<FoundAdmission>>> {
+        let admit = || {
+            let admissions = visitors.iter().map(|(visitor, _)| self.admission(visitor, room)).collect();
+            self.store.ledger().admit_from(stock, admissions)
+        };
+        match self.until_known(room, admit).await {
+            Ok((admitted, was_unsure)) => {
+                let found = |admitted: Option<_>| admitted.map(|admitted| self.found(admitted, was_unsure));
+                admitted.into_iter().map(|admitted| Ok(found(admitted))).collect()
+            }
+            Err(error) => visitors.iter().map(|_| Err(error.clone())).collect(),
+        }
+    }
+
+    fn admission(&self, visitor: &Place, room: &Room) -> (Token, Admission) {
+        let at = self.clock.now();
+        let expires = at + room.settings.lifetimes.admission;
         let by = AdmittedBy::Slice(self.slice.id);
+        (visitor.token, Admission { ticket: visitor.ticket, by, at, expires })
+    }
+
+    fn found(&self, admitted: Admitted, was_unsure: bool) -> FoundAdmission {
+        match admitted {
+            Admitted::Now => {
+                FoundAdmission { by: AdmittedBy::Slice(self.slice.id), is_new: true, was_unsure }
+            }
+            Admitted::Before(Admission { by, .. }) => FoundAdmission { by, is_new: false, was_unsure },
+        }
+    }
+
+    /// Makes a call until the ledger answers, and says whether an earlier one may have been carried out. Does not retry once
+    /// the slice's time is over.
+    async fn until_known<T, F: Future<Output = PortResult<T>>>(
+        &self,
+        room: &Room,
+        call: impl Fn() -> F,
+    ) -> PortResult<(T, bool)> {
         let mut unsure = false;
         let mut attempt = 1;
         loop {
-            let at = self.clock.now();
-            let expires = at + room.settings.lifetimes.admission;
-            let admission = Admission { ticket: visitor.ticket, by, at, expires };
-            match self.store.ledger().admit(visitor.token, admission).await {
-                Ok(Admitted::Now) => return Ok(FoundAdmission { by, is_new: true, was_unsure: unsure }),
-                Ok(Admitted::Before(Admission { by, .. })) => {
-                    return Ok(FoundAdmission { by, is_new: false, was_unsure: unsure });
-                }
+            match call().await {
+                Ok(answer) => return Ok((answer, unsure)),
                 Err(mut error) => {
                     unsure |= error.fault == Fault::Unsure;
                     if attempt == ATTEMPTS

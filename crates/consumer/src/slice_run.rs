@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future;
 use waitroom::ports::{
     Admissions, Clock, ConsumerRun, LineFront, PermitHolder, Permits, PortError, PortResult, RoomReader,
-    Slices, Taken,
+    Slices, StockCount, Taken,
 };
 use waitroom::{DoorPermits, Pace, PaceStep, Room, Slice, Timestamp, ValveChange};
 
@@ -41,6 +41,8 @@ pub(crate) struct SliceRun<'a, S, C> {
     pub(crate) tally: Tally,
     pub(crate) pace: Pace,
     pub(crate) hand: Hand,
+    /// Nothing is left of the stock that this slice takes from.
+    pub(crate) is_sold_out: bool,
 }
 
 /// Whom a turn has to release, and when.
@@ -58,7 +60,7 @@ enum NextBatch {
 impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
     pub(crate) fn new(store: &'a S, clock: &'a C, slice: Slice) -> Self {
         let (tally, pace) = (Tally::new(slice), Pace::resumed(slice, 0));
-        Self { store, clock, slice, tally, pace, hand: Hand::default() }
+        Self { store, clock, slice, tally, pace, hand: Hand::default(), is_sold_out: false }
     }
 
     /// Releases the slice until it is over. `None` if another consumer has it.
@@ -101,6 +103,9 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
         let read = self.store.ledger().room().await;
         if self.clock.now() >= self.slice.ends_at() {
             return ControlFlow::Break(());
+        }
+        if self.is_sold_out {
+            return self.end_room().await;
         }
         let room = match read {
             Ok(room) => room,
@@ -153,6 +158,17 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
             Err(error) => self.tally.failed(&error),
         }
         true
+    }
+
+    /// Whoever finds that nothing is left ends the room, so that everybody reads it at once.
+    async fn end_room(&mut self) -> ControlFlow<()> {
+        match self.store.ledger().end_if_sold_out().await {
+            Ok(()) => ControlFlow::Break(()),
+            Err(error) => {
+                self.pause_after(&error).await;
+                ControlFlow::Continue(())
+            }
+        }
     }
 
     async fn ask_ledger(&mut self) {

@@ -42,6 +42,9 @@ pub struct Wait {
     /// When a paused room turns on by itself. Pages count down to it, by the clock of the `Date` header.
     #[serde(skip_serializing_if = "Option::is_none")]
     opens: Option<Timestamp>,
+    /// How many more are let in before the room ends by itself. Absent in a room without a stock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stock: Option<u32>,
     /// Whether the throttle holds the rate down.
     slow: bool,
     /// What the operator says: to those who wait, or to those who come too late.
@@ -84,6 +87,7 @@ impl PollAnswer {
             waiting: line.waiting,
             state: room.state,
             opens: room.opens,
+            stock: room.stock.and(line.left),
             slow: line.slow,
             message: message.to_string(),
             link: room.notice.link.as_ref().filter(|_| turned_away).map(ToString::to_string),
@@ -129,7 +133,8 @@ mod tests {
     }
 
     fn poll(room: &Room, visitor: VisitorState) -> serde_json::Value {
-        let line = LineStatus::of(room, LineReach { reached: 4100, overtaken: 0, disorder: 300 }, 9120);
+        let left = room.stock.map(|_| 200);
+        let line = LineStatus::of(room, LineReach { reached: 4100, overtaken: 0, disorder: 300 }, 9120, left);
         serde_json::to_value(PollAnswer::new(room, &line, visitor)).unwrap()
     }
 
@@ -159,6 +164,19 @@ mod tests {
         let answer = poll(&room, VisitorState::Waiting);
         assert_eq!((&answer["state"], &answer["opens"]), (&json!("paused"), &json!(1_700_000_600_000_u64)));
         assert_eq!(poll(&room, admitted())["allow"], true, "who was admitted before may still enter");
+    }
+
+    #[test]
+    fn a_room_with_a_stock_says_what_is_left_and_lets_newcomers_join() {
+        let mut room = room();
+        room.sell(5000.try_into().unwrap());
+        for visitor in [VisitorState::Waiting, VisitorState::Newcomer] {
+            let answer = poll(&room, visitor);
+            assert_eq!((&answer["stock"], &answer["state"]), (&json!(200), &json!("on")));
+            assert_eq!(answer.get("join").is_some(), visitor == VisitorState::Newcomer);
+        }
+        room.turn(RoomState::Ended);
+        assert_eq!(poll(&room, VisitorState::Waiting).get("stock"), None);
     }
 
     #[test]

@@ -97,6 +97,10 @@ fn line(text: &mut MetricsText, status: &Status) {
         "Visitors who may enter a minute: the rate, or less while the throttle holds it down.",
         rates.1.get().into(),
     );
+    if let Some(left) = status.line.left {
+        let help = "How many more are let in before the room ends. Absent without a stock.";
+        text.gauge("beekeeper_stock", help, left.into());
+    }
     let state = status.room.state.to_string();
     let known = RoomState::ALL.map(RoomState::as_str);
     text.states("beekeeper_state", "The state of the room.", "state", &known, Some(&state));

@@ -8,6 +8,7 @@
 //! the same slice cannot take it and ends.
 
 use std::error::Error;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
@@ -15,7 +16,7 @@ use tracing::field::{Empty, display};
 use tracing::{Instrument, Span};
 use waitroom::ports::{
     Clock, Dispatch, EntryCount, Fault, LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult,
-    QuietSwitch, RoomReader, StatusBoard, Store,
+    QuietSwitch, RoomReader, StatusBoard, StockCount, Store,
 };
 use waitroom::{
     LineCount, LineCounts, LineStatus, LineTotals, Plan, Room, Slice, hardly_waited, overtaken_before,
@@ -26,7 +27,7 @@ waitroom::used_ports! {
     /// What the trigger needs of a store.
     pub trait TriggerStore: Store<
         Line: LineLength,
-        Ledger: RoomReader + QuietSwitch + Plans + EntryCount + StatusBoard + MinuteLog,
+        Ledger: RoomReader + QuietSwitch + StockCount + Plans + EntryCount + StatusBoard + MinuteLog,
     >
 }
 
@@ -116,7 +117,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
     }
 
     async fn run_once(&self, cause: TriggerCause) -> PortResult<TriggerReport> {
-        let room = self.store.ledger().room_now().await?;
+        let room = self.room_that_goes_on().await?;
         Span::current().record("room", display(&room.settings.room)).record("epoch", display(room.epoch));
         let mut report = TriggerReport { waiting: None, planned: None, sent: 0, not_sent: 0 };
         let recent = self.plan_and_send(&room, cause, &mut report).await?;
@@ -134,6 +135,16 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
             }
         }
         Ok(report)
+    }
+
+    /// The room, which ends first if nothing is left of its stock: a consumer could not end it, or nobody waited any more.
+    async fn room_that_goes_on(&self) -> PortResult<Arc<Room>> {
+        let room = self.store.ledger().room_now().await?;
+        if room.stock.is_none() {
+            return Ok(room);
+        }
+        self.store.ledger().end_if_sold_out().await.unwrap_or_else(|error| warn(&error));
+        self.store.ledger().room_now().await
     }
 
     /// Marks the room as quiet if nobody was in the line for a while, which turns off a closed room that was to. Wakes it if
@@ -261,10 +272,9 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         let room = self.store.ledger().room().await?;
         let count =
             LineCount { counted: waiting, issued: self.store.line().issued().await?, found_empty: false };
-        self.store
-            .ledger()
-            .publish_if_changed(LineStatus::of(&room, reach, count.waiting(reach.reached, self.clock.now())))
-            .await
+        let waiting = count.waiting(reach.reached, self.clock.now());
+        let left = self.store.ledger().left_in(&room).await?;
+        self.store.ledger().publish_if_changed(LineStatus::of(&room, reach, waiting, left)).await
     }
 }
 

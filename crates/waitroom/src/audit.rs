@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Epoch, Message, Mode, Notice, Rate, RehearsalMark, Room, RoomState, Standing, Stretch, Timestamp,
+    Epoch, Message, Mode, Notice, Rate, RehearsalMark, Room, RoomState, Standing, Stock, Stretch, Timestamp,
 };
 
 /// One order, or one decision of the throttle that changed the rate in force.
@@ -30,7 +30,7 @@ impl AuditEntry {
     pub const KEPT: u16 = 500;
 }
 
-/// Who gave an order: a user of this machine, the ARN of AWS credentials, or the throttle.
+/// Who gave an order: a user of this machine, the ARN of AWS credentials, the throttle, or the room itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Author(String);
@@ -43,6 +43,11 @@ impl Author {
 
     pub fn throttle() -> Self {
         Self("throttle".into())
+    }
+
+    /// Who does what was to follow.
+    pub fn room() -> Self {
+        Self("room".into())
     }
 
     pub fn as_str(&self) -> &str {
@@ -98,6 +103,10 @@ pub enum AuditedChange {
     KeyDrop {
         from: String,
     },
+    /// So many were let in as the [stock](Stock) allowed, and the room has ended.
+    SoldOut {
+        stock: u32,
+    },
 }
 
 /// How the operator left the room before and after an order. What it has none of is left out.
@@ -121,6 +130,10 @@ pub struct StateChange {
     from_then_off: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     to_then_off: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from_stock: Option<Stock>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to_stock: Option<Stock>,
     #[serde(default, skip_serializing_if = "Notice::is_empty")]
     from_notice: Notice,
     #[serde(default, skip_serializing_if = "Notice::is_empty")]
@@ -140,6 +153,8 @@ impl StateChange {
             to_ends: after.ends,
             from_then_off: before.then_off,
             to_then_off: after.then_off,
+            from_stock: before.stock,
+            to_stock: after.stock,
             from_notice: before.notice,
             to_notice: after.notice,
         }
@@ -152,6 +167,7 @@ impl StateChange {
             closes: self.from_closes,
             ends: self.from_ends,
             then_off: self.from_then_off,
+            stock: self.from_stock,
             notice: self.from_notice.clone(),
         }
     }
@@ -163,6 +179,7 @@ impl StateChange {
             closes: self.to_closes,
             ends: self.to_ends,
             then_off: self.to_then_off,
+            stock: self.to_stock,
             notice: self.to_notice.clone(),
         }
     }
@@ -182,7 +199,7 @@ impl StateChange {
         std::iter::once(before.clone())
             .chain(followed)
             .chain(has_turned_off())
-            .any(|known| known == *standing)
+            .any(|known| known == *standing || known.sold_out().is_some_and(|ended| ended == *standing))
     }
 }
 
@@ -196,7 +213,10 @@ impl AuditedChange {
             Self::State(change) => change.before() != change.after(),
             Self::Stretch { from, to } => from != to,
             Self::Reset { from, to } => from != to,
-            Self::Rehearsal { .. } | Self::KeyRotation { .. } | Self::KeyDrop { .. } => true,
+            Self::Rehearsal { .. }
+            | Self::KeyRotation { .. }
+            | Self::KeyDrop { .. }
+            | Self::SoldOut { .. } => true,
         }
     }
 
@@ -213,7 +233,8 @@ impl AuditedChange {
             | Self::Throttle { .. }
             | Self::Rehearsal { .. }
             | Self::KeyRotation { .. }
-            | Self::KeyDrop { .. } => {
+            | Self::KeyDrop { .. }
+            | Self::SoldOut { .. } => {
                 return None;
             }
         })
@@ -245,7 +266,8 @@ impl AuditedChange {
             | Self::Throttle { .. }
             | Self::Rehearsal { .. }
             | Self::KeyRotation { .. }
-            | Self::KeyDrop { .. } => false,
+            | Self::KeyDrop { .. }
+            | Self::SoldOut { .. } => false,
         }
     }
 
@@ -260,6 +282,7 @@ impl AuditedChange {
             Self::Throttle { .. } => AuditSubject::Throttle,
             Self::Rehearsal { .. } => AuditSubject::Rehearsal,
             Self::KeyRotation { .. } | Self::KeyDrop { .. } => AuditSubject::Keys,
+            Self::SoldOut { .. } => AuditSubject::SoldOut,
         }
     }
 }
@@ -281,6 +304,7 @@ impl fmt::Display for AuditedChange {
             Self::Rehearsal { to } => write!(f, "rehearsal begun, with the mark {to}"),
             Self::KeyRotation { from } => write!(f, "keys: rotated, from {from}"),
             Self::KeyDrop { from } => write!(f, "keys: dropped {from}"),
+            Self::SoldOut { stock } => write!(f, "sold out: {stock} let in, room: ended"),
         }
     }
 }
@@ -298,6 +322,8 @@ pub enum AuditSubject {
     Rehearsal,
     /// The entry does not come from the room: see [`KeyOrder`](crate::KeyOrder).
     Keys,
+    /// By the room itself.
+    SoldOut,
 }
 
 /// What a store needs to write an entry with a change of the room.
@@ -319,8 +345,13 @@ impl AuditNote {
         Self::new(Author::throttle(), AuditSubject::Throttle)
     }
 
+    /// The note of the end that a stock leads to.
+    pub fn sold_out() -> Self {
+        Self::new(Author::room(), AuditSubject::SoldOut)
+    }
+
     /// The entry for the change from `before` to `after`. `None` if the throttle did not change the rate in force, if another
-    /// rehearsal was under way, and about keys, which are not in the room.
+    /// rehearsal was under way, if the room did not end, and about keys, which are not in the room.
     pub fn entry(&self, number: u64, at: Timestamp, before: &Room, after: &Room) -> Option<AuditEntry> {
         let change = match self.subject {
             AuditSubject::Rate => AuditedChange::Rate { from: before.settings.rate, to: after.settings.rate },
@@ -337,6 +368,8 @@ impl AuditNote {
             AuditSubject::Throttle => AuditedChange::Throttle { from: before.rate(), to: after.rate() },
             AuditSubject::Rehearsal if before.rehearsal.is_some() => return None,
             AuditSubject::Rehearsal => AuditedChange::Rehearsal { to: after.rehearsal? },
+            AuditSubject::SoldOut if !after.is_over() || before.is_over() => return None,
+            AuditSubject::SoldOut => AuditedChange::SoldOut { stock: before.stock?.size.get() },
             AuditSubject::Keys => return None,
         };
         if self.subject == AuditSubject::Throttle && !change.is_change() {
@@ -472,6 +505,33 @@ mod tests {
         let mut paused = changed();
         paused.turn(RoomState::Paused);
         assert!(!reverted.apply(&mut paused), "somebody withdrew it");
+    }
+
+    #[test]
+    fn a_stock_is_in_the_entry_and_is_taken_back_also_after_it_was_sold() {
+        let mut selling = room();
+        selling.sell(5000.try_into().unwrap());
+        let state = AuditNote::new(Author::new("anna"), AuditSubject::State);
+        let ordered = state.entry(1, OPENS, &room(), &selling).unwrap();
+        assert_eq!(ordered.change.to_string(), "room: on -> on, stock 5000");
+        let json = serde_json::to_string(&ordered).unwrap();
+        assert!(json.ends_with(r#""from":"on","to":"on","to_stock":{"size":5000,"order":1}}"#), "{json}");
+        assert_eq!(serde_json::from_str::<AuditEntry>(&json).unwrap(), ordered);
+        let mut again = Room { version: 7, ..selling.clone() };
+        again.sell(5000.try_into().unwrap());
+        let corrected = state.entry(1, OPENS, &selling, &again).unwrap().change;
+        assert_eq!(corrected.to_string(), "room: on, stock 5000 -> on, stock 5000", "it counts anew");
+
+        let mut ended = selling.clone();
+        ended.sell_out(selling.stock.unwrap());
+        let sold_out = AuditNote::sold_out().entry(2, OPENS, &selling, &ended).unwrap();
+        let json = r#"{"number":2,"at":1804244400000,"who":"room","what":"sold-out","stock":5000}"#;
+        assert_eq!(serde_json::to_string(&sold_out).unwrap(), json);
+        assert_eq!(sold_out.change.to_string(), "sold out: 5000 let in, room: ended");
+        assert_eq!((sold_out.change.reverted(), sold_out.change.subject()), (None, AuditSubject::SoldOut));
+        assert_eq!(AuditNote::sold_out().entry(2, OPENS, &selling, &selling), None, "another stock is sold");
+        assert!(ordered.change.reverted().unwrap().apply(&mut ended));
+        assert_eq!(ended.standing(), room().standing());
     }
 
     #[test]

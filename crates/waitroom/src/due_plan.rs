@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::ports::PlanRecord;
 use crate::time::millis;
-use crate::{Plan, Rate, Room, Slice, Timestamp, Valve, ValveChange, Window};
+use crate::{Plan, Rate, Room, Slice, Timestamp, ValveChange, Window};
 
 impl Plan {
     /// The plan that is due at `now`, if one is. `recent` are the latest plans, newest first. `minute` is the time that
@@ -353,6 +353,7 @@ mod tests {
         Pause,
         OpenIn(u64),
         SetRate(u32),
+        Sell(u32),
     }
 
     fn any_order() -> impl Strategy<Value = SomeOrder> {
@@ -362,6 +363,7 @@ mod tests {
             1 => Just(SomeOrder::Pause),
             2 => (0..200_000u64).prop_map(SomeOrder::OpenIn),
             1 => rate().prop_map(SomeOrder::SetRate),
+            1 => rate().prop_map(SomeOrder::Sell),
         ]
     }
 
@@ -375,6 +377,7 @@ mod tests {
                 Self::Pause => room.turn(RoomState::Paused),
                 Self::OpenIn(millis) => room.open_at(now + Duration::from_millis(millis)),
                 Self::SetRate(rate) => set_rate(rate)(room),
+                Self::Sell(size) => room.sell(size.try_into().unwrap()),
             }
         }
     }
@@ -615,7 +618,7 @@ mod tests {
                     order(&mut room, at(now), |room| wanted.apply(room, at(now)));
                     changes.retain(|(from, _)| *from < (now + 1000) / 100 * 100);
                     for change in room.valves.all_after(at(changes.last().unwrap().0)) {
-                        let rate = if let Valve::Open(rate) = change.valve { rate.get() } else { 0 };
+                        let rate = change.valve.rate().map_or(0, Rate::get);
                         changes.push((change.from.as_millis(), rate));
                     }
                 }

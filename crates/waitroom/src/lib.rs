@@ -13,6 +13,7 @@
 //! | [`TicketBlock`] | ticket numbers, which producers lease in blocks |
 //! | [`Valve`], [`ValveSchedule`] | whether and how fast the room releases visitors, and from when |
 //! | [`Mode`], [`DoorPermits`] | whether and how many newcomers go straight in while nobody waits |
+//! | [`Stock`] | how many more it releases before it ends by itself |
 //! | [`Rate`], [`Plan`], [`Slice`], [`Pace`] | how many visitors a window releases, in which parts, and when |
 //! | [`throttle_rules`] | the rate in force while the shop is slow or failing |
 //! | [`Admission`] | the ledger's record that a visitor may enter |
@@ -59,6 +60,7 @@ mod settings;
 mod slice;
 mod standing;
 mod status;
+mod stock;
 mod stretch;
 pub mod throttle_rules;
 mod ticket;
@@ -95,6 +97,7 @@ pub use settings::{Lifetimes, Settings};
 pub use slice::{BATCH, SLICE_BATCHES, Slice, SliceId, SliceIdError, most_in_a_second};
 pub use standing::Standing;
 pub use status::{LineProgress, LineReach, LineStatus};
+pub use stock::{Stock, StockError, StockSize, StockSizeError};
 pub use stretch::{Stretch, StretchError};
 pub use ticket::{Ticket, TicketError};
 pub use ticket_block::TicketBlock;

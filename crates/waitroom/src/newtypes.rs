@@ -31,6 +31,12 @@ macro_rules! whole_number {
     };
 }
 
+/// A whole number, or thousands: `3k`.
+pub(crate) fn in_thousands(text: &str) -> Option<u32> {
+    let (number, thousands) = text.strip_suffix(['k', 'K']).map_or((text, 1), |number| (number, 1000));
+    number.parse::<u32>().ok()?.checked_mul(thousands)
+}
+
 /// Stored and sent as the text that it is shown as.
 macro_rules! stored_as_text {
     ($($type:ty),*) => {$(

@@ -18,17 +18,17 @@ use pass::{KeyRecord, KeyRefusal, SecretKeys};
 use crate::throttle_rules::{Baseline, Finding};
 use crate::{
     Admission, AuditEntry, AuditNote, Author, DoorPermits, Epoch, IssuedTickets, KeyOrder, LineProgress,
-    LineReach, LineStatus, LineTotals, MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Timestamp,
-    Token,
+    LineReach, LineStatus, LineTotals, MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Stock,
+    Timestamp, Token,
 };
 
 /// A failed call to a port: what was attempted, and what the caller may assume.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[error("could not {attempt}")]
 pub struct PortError {
     attempt: String,
     pub fault: Fault,
-    source: Box<dyn Error + Send + Sync>,
+    source: Arc<dyn Error + Send + Sync>,
 }
 
 /// Whether a failed call may have had an effect, and whether to retry it. Handlers decide by this alone.
@@ -49,7 +49,7 @@ impl PortError {
         fault: Fault,
         source: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> Self {
-        Self { attempt: attempt.into(), fault, source: source.into() }
+        Self { attempt: attempt.into(), fault, source: source.into().into() }
     }
 
     /// For `map_err`: certainly not done, and only a person can help.
@@ -231,6 +231,38 @@ pub enum Admitted {
     Now,
     /// The visitor already had this admission. Perhaps the caller wrote it, and the write was not confirmed.
     Before(Admission),
+}
+
+/// Counts what was taken of a [`Stock`]: exactly, whatever crashes.
+pub trait StockCount: Send + Sync {
+    /// Writes admissions by one slice, as [`Admissions::admit`] does, and takes one of the stock for each that it writes. `None`
+    /// for whom nothing is left; the first ones come first. The tokens differ.
+    ///
+    /// An admission and what it takes are written in one transaction, so never more are written than the stock has, and never
+    /// fewer while anybody is refused. If the call fails, that holds for each of them on its own.
+    fn admit_from(
+        &self,
+        stock: Stock,
+        visitors: Vec<(Token, Admission)>,
+    ) -> impl Future<Output = PortResult<Vec<Option<Admitted>>>> + Send;
+
+    /// How many are left. It never increases.
+    fn left(&self, stock: Stock) -> impl Future<Output = PortResult<u32>> + Send;
+
+    /// How many are left in the room's stock, if it has one.
+    fn left_in(&self, room: &Room) -> impl Future<Output = PortResult<Option<u32>>> + Send {
+        let stock = room.stock;
+        async move {
+            match stock {
+                Some(stock) => self.left(stock).await.map(Some),
+                None => Ok(None),
+            }
+        }
+    }
+
+    /// Ends the room if nothing is left in its stock, with an [entry](AuditNote::sold_out) of the audit trail. The store schedules
+    /// the change of the valve and starts the trigger, as [`RoomAdmin::change`] does.
+    fn end_if_sold_out(&self) -> impl Future<Output = PortResult<()>> + Send;
 }
 
 /// The plans of the windows.

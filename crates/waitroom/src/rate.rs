@@ -2,7 +2,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::newtypes::whole_number;
+use crate::newtypes::{in_thousands, whole_number};
 
 /// How many visitors are released in a minute: a whole number from 1 to 270,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -47,9 +47,7 @@ impl FromStr for Rate {
 
     /// Also understands thousands: `3k`.
     fn from_str(text: &str) -> Result<Self, RateError> {
-        let (number, thousands) = text.strip_suffix(['k', 'K']).map_or((text, 1), |number| (number, 1000));
-        let number: u32 = number.parse().map_err(|_| RateError)?;
-        number.checked_mul(thousands).ok_or(RateError).and_then(Self::new)
+        in_thousands(text).ok_or(RateError).and_then(Self::new)
     }
 }
 

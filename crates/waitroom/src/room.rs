@@ -7,8 +7,8 @@ use url::Url;
 
 use crate::valve::WantedValve;
 use crate::{
-    Epoch, Message, Mode, Notice, Rate, RehearsalMark, RoomState, Settings, Standing, Stretch, Timestamp,
-    Valve, ValveChange, ValveSchedule, WebUrl,
+    Epoch, Message, Mode, Notice, Rate, RehearsalMark, RoomState, Settings, Standing, Stock, StockSize,
+    Stretch, Timestamp, Valve, ValveChange, ValveSchedule, WebUrl,
 };
 
 /// A room as the ledger stores it: the operator's settings, and its state.
@@ -32,6 +32,9 @@ pub struct Room {
     /// Whether a closed room turns off when everybody who waited was let in.
     #[serde(default)]
     pub then_off: bool,
+    /// How many more are let in before it ends by itself.
+    #[serde(default)]
+    pub stock: Option<Stock>,
     /// What those read who come too late.
     #[serde(default)]
     pub notice: Notice,
@@ -69,6 +72,7 @@ impl Room {
             closes: None,
             ends: None,
             then_off: false,
+            stock: None,
             notice: Notice::default(),
             throttled: None,
             quiet,
@@ -82,14 +86,14 @@ impl Room {
 
     /// How the operator left it.
     pub fn standing(&self) -> Standing {
-        let Self { state, opens, closes, ends, then_off, ref notice, .. } = *self;
-        Standing { state, opens, closes, ends, then_off, notice: notice.clone() }
+        let Self { state, opens, closes, ends, then_off, stock, ref notice, .. } = *self;
+        Standing { state, opens, closes, ends, then_off, stock, notice: notice.clone() }
     }
 
     pub(crate) fn leave(&mut self, standing: Standing) {
-        let Standing { state, opens, closes, ends, then_off, notice } = standing;
+        let Standing { state, opens, closes, ends, then_off, stock, notice } = standing;
         (self.state, self.opens, self.closes, self.ends) = (state, opens, closes, ends);
-        (self.then_off, self.notice) = (then_off, notice);
+        (self.then_off, self.stock, self.notice) = (then_off, stock, notice);
     }
 
     /// Turns the room to this state. An opening ahead is withdrawn, and whatever cannot follow from there: a closing or an end
@@ -108,6 +112,21 @@ impl Room {
     /// Pauses the room until it opens by itself.
     pub fn open_at(&mut self, opens: Timestamp) {
         (self.state, self.opens) = (RoomState::Paused, Some(opens));
+    }
+
+    /// Lets in so many more from now on, and then ends. An ended room goes on with those who still wait.
+    pub fn sell(&mut self, size: StockSize) {
+        if self.is_over() {
+            self.turn(RoomState::Closed);
+        }
+        // Every change increases the version by one.
+        self.stock = Some(Stock { size, order: self.version + 1 });
+    }
+
+    /// Ends, because this stock is sold. Returns whether it was the room's.
+    pub fn sell_out(&mut self, stock: Stock) -> bool {
+        let ended = self.standing().sold_out().filter(|_| self.stock == Some(stock));
+        ended.map(|ended| self.leave(ended)).is_some()
     }
 
     /// Whether newcomers get a place in the line.
@@ -147,9 +166,10 @@ impl Room {
         self.takes_newcomers() && self.releases()
     }
 
-    /// Marks the room for a rehearsal. Returns whether it did: it has to be one that can be rehearsed, and not marked.
+    /// Marks the room for a rehearsal. Returns whether it did: it has to be one that can be rehearsed, and not marked. Those who
+    /// rehearse may not take from a stock.
     pub fn rehearse(&mut self, mark: RehearsalMark) -> bool {
-        let is_free = self.can_be_rehearsed() && self.rehearsal.is_none();
+        let is_free = self.can_be_rehearsed() && self.rehearsal.is_none() && self.stock.is_none();
         if is_free {
             self.rehearsal = Some(mark);
         }
@@ -225,21 +245,30 @@ impl Room {
     /// What the state, the rate and the throttle allow, once everybody knows of it.
     pub fn valve(&self) -> Valve {
         match self.releases() {
-            true if !self.quiet => Valve::Open(self.rate()),
+            true if !self.quiet => self.valve_in(&self.standing()),
             true if self.lets_straight_in() => Valve::Doors(self.rate()),
             _ => Valve::Closed,
         }
     }
 
-    /// Whether newcomers need no place while nobody waits.
+    /// Whether newcomers need no place while nobody waits. With a stock they do: its places are counted as they leave the line.
     pub fn lets_straight_in(&self) -> bool {
-        self.settings.mode == Mode::Overflow && self.takes_newcomers()
+        self.settings.mode == Mode::Overflow && self.takes_newcomers() && self.stock.is_none()
     }
 
     /// Whether a visitor who has just joined has to wake the room, because no consumer would find them. Where the doors let
     /// newcomers straight in, consumers still look for the last of the line, so only somebody who got no permit wakes the room.
     pub fn is_woken_by_join(&self, got_no_permit: bool) -> bool {
         self.quiet && (got_no_permit || !self.lets_straight_in())
+    }
+
+    /// What the valve is once the room stands so, and somebody may wait.
+    fn valve_in(&self, standing: &Standing) -> Valve {
+        match standing.stock {
+            _ if !standing.state.switches().releases => Valve::Closed,
+            Some(stock) => Valve::Limited(self.rate(), stock),
+            None => Valve::Open(self.rate()),
+        }
     }
 
     /// The change of the valve that is in force at `now`.
@@ -259,8 +288,7 @@ impl Room {
         let mut last = now;
         let mut ahead = Vec::new();
         for (from, standing) in self.standing().follows() {
-            let releases = standing.state.switches().releases;
-            let valve = if releases { Valve::Open(self.rate()) } else { Valve::Closed };
+            let valve = self.valve_in(&standing);
             if valve != last {
                 ahead.push(ValveChange { from, valve });
             }
@@ -641,6 +669,60 @@ mod tests {
         change(&mut room, |room| room.turn(RoomState::Closed));
         change(&mut room, |room| room.set_quiet(true));
         assert_eq!((room.state, room.quiet), (RoomState::Closed, true), "another closing was not to");
+    }
+
+    fn sell(size: u32) -> impl FnOnce(&mut Room) {
+        move |room| room.sell(StockSize::new(size).unwrap())
+    }
+
+    #[test]
+    fn a_stock_is_in_force_as_a_change_of_the_valve_is_and_stays_over_a_pause_and_a_closing() {
+        let mut room = room("https://room.example/");
+        change(&mut room, sell(5000));
+        assert_eq!((room.state, room.valves.to_string().as_str()), (RoomState::On, "0=100 51000=100/5000/1"));
+        let stock = room.stock;
+        change(&mut room, |room| room.settings.rate = Rate::new(60).unwrap());
+        assert_eq!(room.valve(), Valve::Limited(Rate::new(60).unwrap(), stock.unwrap()), "it counts on");
+        for (order, state) in [
+            (Room::pause as fn(&mut Room), "paused"),
+            (|room| room.open_at(OPENS), "paused"),
+            (|room| room.turn(RoomState::On), "on"),
+            (|room| room.turn(RoomState::Closed), "closed"),
+            (Room::pause, "closed-paused"),
+            (|room| room.start_epoch("cd34".parse().unwrap()), "closed-paused"),
+        ] {
+            change(&mut room, order);
+            assert_eq!((room.state.as_str(), room.stock), (state, stock));
+        }
+        change(&mut room, sell(5000));
+        assert_ne!(room.stock, stock, "another order counts anew");
+        for over in [RoomState::Ended, RoomState::Off] {
+            let mut room = room.clone();
+            change(&mut room, |room| room.turn(over));
+            assert_eq!(room.stock, None);
+        }
+    }
+
+    #[test]
+    fn a_room_that_is_sold_out_ends_with_its_notice_and_goes_on_with_more() {
+        let mut room = room("https://room.example/");
+        change(&mut room, sell(7));
+        let notice = Notice { text: "Sold out".parse().unwrap(), link: None };
+        change(&mut room, |room| room.notice = notice.clone());
+        let of_another_order = Stock { order: 9, ..room.stock.unwrap() };
+        assert!(!room.sell_out(of_another_order), "somebody has corrected it");
+        let stock = room.stock.unwrap();
+        change(&mut room, |room| assert!(room.sell_out(stock)));
+        assert_eq!((room.state, &room.notice, room.valve()), (RoomState::Ended, &notice, Valve::Closed));
+        change(&mut room, sell(3));
+        assert_eq!((room.state, room.stock.unwrap().size.get()), (RoomState::Closed, 3), "nobody new joins");
+    }
+
+    #[test]
+    fn nobody_who_rehearses_takes_from_a_stock() {
+        let mut room = room("https://room.example/");
+        change(&mut room, sell(7));
+        assert!(!room.rehearse("abcdefghijkmnpqr".parse().unwrap()));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use crate::{Notice, RoomState, Timestamp};
+use crate::{Notice, RoomState, Stock, Timestamp};
 
 /// How the operator left a room: its state, what follows by itself, and what those read who come too late.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,10 +8,17 @@ pub struct Standing {
     pub closes: Option<Timestamp>,
     pub ends: Option<Timestamp>,
     pub then_off: bool,
+    pub stock: Option<Stock>,
     pub notice: Notice,
 }
 
 impl Standing {
+    /// In this state, of which nothing follows.
+    pub fn of(state: RoomState) -> Self {
+        let (opens, closes, ends, stock, notice) = (None, None, None, None, Notice::default());
+        Self { state, opens, closes, ends, then_off: false, stock, notice }
+    }
+
     /// The next instant at which the state changes by itself, and to which one.
     pub(crate) fn next(&self) -> Option<(Timestamp, RoomState)> {
         let closed = match self.state {
@@ -42,8 +49,16 @@ impl Standing {
         self
     }
 
-    /// Only a paused room opens, only one that newcomers may join closes, and what is over or off does not end. Nobody comes too
-    /// late to a room that neither turns away nor will.
+    /// The stock is sold: it ends.
+    pub(crate) fn sold_out(&self) -> Option<Self> {
+        self.stock?;
+        let mut ended = self.clone();
+        ended.turn(RoomState::Ended);
+        Some(ended)
+    }
+
+    /// Only a paused room opens, only one that newcomers may join closes, and what is over or off neither ends nor has a stock.
+    /// Nobody comes too late to a room that neither turns away nor will.
     fn forget(&mut self) {
         let is_done = matches!(self.state, RoomState::Ended | RoomState::Off);
         if self.state != RoomState::Paused {
@@ -53,11 +68,12 @@ impl Standing {
             self.closes = None;
         }
         if is_done {
-            self.ends = None;
+            (self.ends, self.stock) = (None, None);
         }
         let is_closed = matches!(self.state, RoomState::Closed | RoomState::ClosedPaused);
         self.then_off &= is_closed || self.closes.is_some();
-        if !self.state.turns_newcomers_away() && self.closes.is_none() && self.ends.is_none() {
+        let will_turn_away = self.closes.is_some() || self.ends.is_some() || self.stock.is_some();
+        if !self.state.turns_newcomers_away() && !will_turn_away {
             self.notice = Notice::default();
         }
     }
@@ -75,7 +91,10 @@ impl Standing {
     pub(crate) fn told_beside(&self, other: &Self) -> String {
         let known = other.details();
         let details = self.details().into_iter().filter(|detail| !known.contains(detail));
-        std::iter::once(self.state.to_string()).chain(details).collect::<Vec<_>>().join(", ")
+        // Another order of the same size counts anew.
+        let stock =
+            self.stock.filter(|_| self.stock != other.stock).map(|stock| format!("stock {}", stock.size));
+        std::iter::once(self.state.to_string()).chain(stock).chain(details).collect::<Vec<_>>().join(", ")
     }
 
     fn details(&self) -> Vec<String> {

@@ -48,11 +48,14 @@ pub struct LineStatus {
     pub rate: Rate,
     /// Whether the throttle holds the rate down, so that the line moves slower than the operator wants.
     pub slow: bool,
+    /// How many more are let in before the room ends, if it has a [stock](crate::Stock).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<u32>,
 }
 
 impl LineStatus {
-    pub fn of(room: &Room, reach: LineReach, waiting: u64) -> Self {
+    pub fn of(room: &Room, reach: LineReach, waiting: u64, left: Option<u32>) -> Self {
         let LineReach { reached, overtaken, disorder } = reach;
-        Self { reached, overtaken, disorder, waiting, rate: room.rate(), slow: room.is_slowed() }
+        Self { reached, overtaken, disorder, waiting, rate: room.rate(), slow: room.is_slowed(), left }
     }
 }

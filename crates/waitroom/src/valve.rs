@@ -9,17 +9,37 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::newtypes::stored_as_text;
-use crate::{Rate, Timestamp};
+use crate::{Rate, Stock, Timestamp};
 
 /// Whether and how fast the room releases visitors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Valve {
     /// Visitors are released at this rate.
     Open(Rate),
+    /// The same, until so many were.
+    Limited(Rate, Stock),
     /// Nobody waits, and the doors let newcomers straight in at this rate. Those who are still in the line need permits as well.
     Doors(Rate),
     /// Nobody is released, because the room is paused or off.
     Closed,
+}
+
+impl Valve {
+    /// How fast visitors are let in. `None` if nobody is.
+    pub fn rate(self) -> Option<Rate> {
+        match self {
+            Self::Open(rate) | Self::Limited(rate, _) | Self::Doors(rate) => Some(rate),
+            Self::Closed => None,
+        }
+    }
+
+    /// The stock that whoever is released takes from.
+    pub fn stock(self) -> Option<Stock> {
+        match self {
+            Self::Limited(_, stock) => Some(stock),
+            Self::Open(_) | Self::Closed => None,
+        }
+    }
 }
 
 impl fmt::Display for Valve {
@@ -27,17 +47,8 @@ impl fmt::Display for Valve {
         match self {
             Self::Open(rate) => rate.get().fmt(f),
             Self::Doors(rate) => write!(f, "doors-{rate}"),
+            Self::Limited(rate, stock) => write!(f, "{}/{stock}", rate.get()),
             Self::Closed => f.write_str("closed"),
-        }
-    }
-}
-
-impl Valve {
-    /// At which rate anybody is let in.
-    pub fn rate(self) -> Option<Rate> {
-        match self {
-            Self::Open(rate) | Self::Doors(rate) => Some(rate),
-            Self::Closed => None,
         }
     }
 }
@@ -59,12 +70,13 @@ pub(crate) struct WantedValve {
 
 /// The changes of the valve: the one in force, those to come, and the recent ones. Oldest first.
 ///
-/// In text: `0=300 1700000000000=closed 1700000060000=doors-300`.
+/// In text: `0=300 1700000000000=closed 1700000060000=doors-300`, and with a stock of 5,000 by order 17: `0=300/5000/17`. A program
+/// that does not know stocks cannot read that, so it releases nobody beyond one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValveSchedule(Vec<ValveChange>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a valve schedule has the form <instant>=<rate, doors-rate or closed> …, with increasing instants")]
+#[error("a valve schedule has the form <instant>=<rate, rate/stock, doors-rate or closed> …, with increasing instants")]
 pub struct ValveScheduleError;
 
 impl ValveSchedule {
@@ -189,12 +201,12 @@ impl FromStr for ValveSchedule {
     fn from_str(text: &str) -> Result<Self, ValveScheduleError> {
         let changes = text.split_whitespace().map(|change| {
             let (from, valve) = change.split_once('=')?;
-            let valve = match valve {
-                "closed" => Valve::Closed,
-                open => match open.strip_prefix("doors-") {
-                    Some(rate) => Valve::Doors(Rate::new(rate.parse().ok()?).ok()?),
-                    None => Valve::Open(Rate::new(open.parse().ok()?).ok()?),
-                },
+            let rate = |rate: &str| Rate::new(rate.parse().ok()?).ok();
+            let valve = match (valve.strip_prefix("doors-"), valve.split_once('/')) {
+                (Some(per_minute), _) => Valve::Doors(rate(per_minute)?),
+                (None, Some((per_minute, stock))) => Valve::Limited(rate(per_minute)?, stock.parse().ok()?),
+                (None, None) if valve == "closed" => Valve::Closed,
+                (None, None) => Valve::Open(rate(valve)?),
             };
             Some(ValveChange { from: Timestamp::from_millis(from.parse().ok()?), valve })
         });
@@ -347,10 +359,12 @@ mod tests {
 
     #[test]
     fn schedules_are_displayed_and_parsed() {
-        for text in ["", "0=60", "0=60 17=closed 18=270000 19=doors-5"] {
+        for text in ["", "0=60", "0=60 17=closed 18=270000 19=doors-5", "0=60 5=60/5000/17 6=70/5000/17"] {
             assert_eq!(text.parse::<ValveSchedule>().unwrap().to_string(), text);
         }
-        for wrong in ["60", "0=", "=60", "0=0", "0=open", "0=doors-", "0=doors-0", "5=60 5=70", "-1=60"] {
+        for wrong in [
+            "60", "0=", "=60", "0=0", "0=open", "0=doors-", "0=doors-0", "5=60 5=70", "-1=60", "0=60/5000", "0=60/0/1",
+        ] {
             assert_eq!(wrong.parse::<ValveSchedule>(), Err(ValveScheduleError), "{wrong}");
         }
     }

@@ -213,9 +213,22 @@ pub(crate) fn add_plan(plan: u64, before: &ProgressItem, closed: u64, recorded: 
     )
 }
 
+/// Takes `count` of a share that has `share`, unless fewer are left.
+pub(crate) fn take_from(share: u32, count: u32) -> Statement {
+    Statement::new(
+        "SET #format = :format ADD #taken :count",
+        "attribute_not_exists(#taken) OR #taken <= :most",
+        [
+            (":format", number(FORMAT)),
+            (":count", number(count)),
+            (":most", number(share.saturating_sub(count))),
+        ],
+    )
+}
+
 /// Writes the line's progress into a copy of the status.
 pub(crate) fn publish(status: LineStatus) -> Statement {
-    Statement::new(
+    let mut statement = Statement::new(
         "SET #served = :served, #passed = :passed, #disorder = :disorder, #waiting = :waiting, #rate = :rate, \
          #slow = :slow",
         "attribute_exists(#id)",
@@ -227,7 +240,12 @@ pub(crate) fn publish(status: LineStatus) -> Statement {
             (":rate", number(status.rate.get())),
             (":slow", flag(status.slow)),
         ],
-    )
+    );
+    if let Some(left) = status.left {
+        statement.update = format!("{}, #left = :left", statement.update);
+        statement.values.insert(":left".into(), number(left));
+    }
+    statement
 }
 
 /// Sets some attributes of an existing item, removes others, and keeps the rest.
@@ -347,8 +365,15 @@ mod tests {
             released: 3,
             before_epoch: 2,
         };
-        let status =
-            LineStatus { reached: 1, overtaken: 1, disorder: 0, waiting: 2, rate: Rate::MIN, slow: true };
+        let status = LineStatus {
+            reached: 1,
+            overtaken: 1,
+            disorder: 0,
+            waiting: 2,
+            rate: Rate::MIN,
+            slow: true,
+            left: None,
+        };
         let room = item(Key::Room, [("state", text("on")), ("version", number(9u64))]);
         let (at, epoch) = (Timestamp::default(), "ab12".parse().unwrap());
         let totals = LineTotals {
@@ -378,7 +403,9 @@ mod tests {
             raise_reached(7, 4711),
             set_disorder(7, 300),
             add_plan(7, &before, 4, 300),
+            take_from(313, 10),
             publish(status),
+            publish(LineStatus { left: Some(7), ..status }),
             set(&room, &[], None),
             set(&room, &["health", "throttled"], Some(8)),
             replace(&room),

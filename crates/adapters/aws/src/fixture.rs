@@ -5,6 +5,7 @@
 //! - `ledger-format-1-closing.json`: a minute of a rehearsal, with the closing record before it.
 //! - `ledger-format-1-closed.json`: a room that closes and ends by itself, and what it tells those who come too late.
 //! - `ledger-format-1-overflow.json`: a room in which newcomers go straight in, with its permits and somebody who had one.
+//! - `ledger-format-1-stock.json`: a room with a stock, and what was taken of one of its shares.
 //! - `key-secret.json`: a version of the secret with the keys.
 //!
 //! The files are never written again. Another format gets another file next to them.
@@ -35,14 +36,17 @@ use crate::items::{
 use crate::keys::Key;
 use crate::room_item::{decode_last_entry, decode_room, encode_first_status, encode_room};
 use crate::signing_keys::{decode_record, decode_table_keys, encode_record};
+use crate::stock::decode_taken;
 
 const SLICES: Key = Key::Slices(7, 0);
+const SHARE: Key = Key::Stock(17, 3);
 
 const FIRST: &str = "ledger-format-1.json";
 const COMPLETE: &str = "ledger-format-1-complete.json";
 const CLOSING: &str = "ledger-format-1-closing.json";
 const CLOSED: &str = "ledger-format-1-closed.json";
 const OVERFLOW: &str = "ledger-format-1-overflow.json";
+const STOCK: &str = "ledger-format-1-stock.json";
 const SECRET: &str = "key-secret.json";
 
 fn path(name: &str) -> PathBuf {
@@ -237,6 +241,25 @@ fn overflow_items() -> Vec<Item> {
     ]
 }
 
+/// Ends by itself after so many more.
+fn selling_room() -> Room {
+    Room { stock: Some("5000/17".parse().unwrap()), ..room() }
+}
+
+fn selling_items() -> Vec<Item> {
+    let mut status = encode_first_status(15, &selling_room());
+    status.insert("left".into(), number(4687u64));
+    vec![encode_room(&selling_room()), status, item(SHARE, [("taken", number(313u64))])]
+}
+
+#[test]
+fn a_room_with_a_stock_is_read() {
+    let items = read(STOCK);
+    assert_eq!(decode_room(&items[&Key::Room.id()]), Ok(selling_room()));
+    assert_eq!(decode_taken(SHARE, &items[&SHARE.id()]), Ok(313));
+    assert_eq!(items[&Key::Status(15).id()]["stock"], number(5000u64));
+}
+
 fn complete_progress() -> ProgressItem {
     ProgressItem { overtaken: 2100, disorder: 300, ..progress() }
 }
@@ -329,6 +352,7 @@ fn pattern(id: &str, attribute: &str) -> String {
             let slice = if kind == attribute { "" } else { "<slice>" };
             format!("window/<plan>/<page> {kind}{slice}")
         }
+        ["stock", ..] => format!("stock/<order>/<share> {attribute}"),
         ["audit", _] => format!("audit/<slot> {attribute}"),
         ["minute", _] if attribute.starts_with("closing_") => "minute/<minute> closing_<version>".into(),
         ["minute", _] => format!("minute/<minute> {attribute}"),
@@ -338,7 +362,7 @@ fn pattern(id: &str, attribute: &str) -> String {
 
 #[test]
 fn the_fixtures_have_every_attribute_that_is_stored() {
-    let items = [FIRST, COMPLETE, CLOSING, CLOSED, OVERFLOW].into_iter().flat_map(read);
+    let items = [FIRST, COMPLETE, CLOSING, CLOSED, OVERFLOW, STOCK].into_iter().flat_map(read);
     let names = items.flat_map(|(id, item)| {
         let names = item.into_keys().filter(|name| !matches!(name.as_str(), "id" | "format"));
         names.map(|name| pattern(&id, &name)).collect::<Vec<_>>()
@@ -355,6 +379,7 @@ fn no_fixture_is_lost() {
         (CLOSING, closing_items),
         (CLOSED, closed_items),
         (OVERFLOW, overflow_items),
+        (STOCK, selling_items),
     ] {
         assert_fixture(&path(name), || write_ledger(name, &items()));
     }

@@ -34,6 +34,9 @@ fn pattern(key: Key) -> String {
         Key::Slices(plan, group) => {
             id.replace(&plan.to_string(), "<plan>").replace(&format!("/{group}"), "/<page>")
         }
+        Key::Stock(order, share) => {
+            id.replace(&order.to_string(), "<order>").replace(&format!("/{share}"), "/<share>")
+        }
         Key::Audit(number) => id.replace(&number.to_string(), "<slot>"),
         Key::Minute(number) => id.replace(&number.to_string(), "<minute>"),
         Key::Room
@@ -62,6 +65,7 @@ const KEYS: [Key; 14] = [
     Key::Audit(28),
     Key::Minute(28),
     Key::Permits,
+    Key::Stock(28, 15),
 ];
 
 #[test]
@@ -85,7 +89,8 @@ fn room() -> Room {
     let link = Some("https://shop.example/next".parse().unwrap());
     let notice = Notice { text: "Sold out".parse().unwrap(), link };
     let rehearsal = Some("abcdefghijkmnpqr".parse().unwrap());
-    let room = Room { closes, ends, then_off, notice, ..room };
+    let stock = Some("5000/17".parse().unwrap());
+    let room = Room { closes, ends, then_off, stock, notice, ..room };
     Room { throttled: Some(Rate::MIN), highest_rate: Some(Rate::MAX), valves, opens, rehearsal, ..room }
 }
 
@@ -123,7 +128,8 @@ fn items_keep_their_attributes() {
     let slices = Key::slices_with(SLICE);
     let note = AuditNote::new(Author::new("anna"), AuditSubject::Rate);
     let (entry, audit) = (Key::Audit(28), note.entry(28, now, &room(), &room()).unwrap());
-    let line = LineStatus::of(&room(), waitroom::LineReach { reached: 1, overtaken: 1, disorder: 1 }, 2);
+    let line =
+        LineStatus::of(&room(), waitroom::LineReach { reached: 1, overtaken: 1, disorder: 1 }, 2, Some(3));
     let minute = Key::Minute(28);
     let totals = LineTotals {
         at: now,
@@ -158,6 +164,7 @@ fn items_keep_their_attributes() {
         encoded(Key::Public, &public),
         encoded(Key::Proof, &proof),
         updated(status, &expressions::publish(line)),
+        updated(Key::Stock(28, 15), &expressions::take_from(313, 10)),
         updated(slices, &expressions::take(SLICE, ConsumerRun(1))),
         updated(slices, &expressions::record(SLICE, 1, Some(1))),
         updated(Key::Progress, &expressions::reset_progress()),

@@ -24,6 +24,8 @@ pub(crate) enum Key {
     /// Who took up to sixteen slices, and their records of a plan: the plan's number, and the group that the slices share.
     Slices(u64, u16),
     Throttle,
+    /// How many were taken of one of the sixteen shares of a stock, by the order that it is counted from.
+    Stock(u64, u8),
     /// An entry of the audit trail, by its number. A new entry replaces the oldest one.
     Audit(u64),
     /// The record of a minute, by its number.
@@ -55,6 +57,7 @@ impl Key {
             Self::Status(digit) => format!("status/{digit:x}"),
             Self::Window(number) => format!("window/{number}"),
             Self::Slices(number, group) => format!("window/{number}/{group}"),
+            Self::Stock(order, share) => format!("stock/{order}/{share}"),
             Self::Audit(number) => format!("audit/{}", number % u64::from(AuditEntry::KEPT)),
             Self::Minute(number) => format!("minute/{number}"),
             Self::Room => "room".into(),
@@ -93,6 +96,7 @@ mod tests {
             (Key::Window(28), "window/28"),
             (Key::slices_with(SliceId { plan: 28, index: 15 }), "window/28/0"),
             (Key::slices_with(SliceId { plan: 28, index: 269 }), "window/28/16"),
+            (Key::Stock(17, 15), "stock/17/15"),
             (Key::Audit(499), "audit/499"),
             (Key::Audit(1001), "audit/1"),
             (Key::Minute(29_557_968), "minute/29557968"),

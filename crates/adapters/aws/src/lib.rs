@@ -8,6 +8,7 @@
 //! | `RoomReader`, `Admissions`, `ThrottleStore`, `AuditTrail` | `ledger` |
 //! | `Permits` | `permits` |
 //! | `KeyBoard`, `Keys`, `KeyAdmin` | `signing_keys`, `key_secret` |
+//! | `StockCount` | `stock` |
 //! | `Plans`, `Slices`, `StatusBoard` | `plans` |
 //! | `MinuteLog` | `history` |
 //! | `TicketCounter`, `LineBack`, `LineFront`, `LineLength` | `line` |
@@ -42,6 +43,7 @@ mod secret;
 mod seen_permits;
 mod shared_sessions;
 mod signing_keys;
+mod stock;
 mod store;
 mod table;
 

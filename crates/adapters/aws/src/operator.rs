@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use clock::SystemClock;
 use futures_util::future;
-use waitroom::ports::{Clock, Fault, LineLength, PortError, PortResult, RoomAdmin};
-use waitroom::{AuditNote, AuditSubject, Author, Epoch, Room, Timestamp, ValveSchedule};
+use waitroom::ports::{Clock, Fault, LineLength, PortError, PortResult, RoomAdmin, StockCount};
+use waitroom::{AuditNote, AuditSubject, Author, Epoch, Room, Stock, Timestamp, ValveSchedule};
 
 use crate::AwsStore;
 use crate::expressions::{self, Statement};
@@ -70,6 +70,13 @@ impl AwsStore {
         self.alter(attempt, None, change, Others::none()).await
     }
 
+    /// Ends the room, because this stock is sold. Whoever may do this may also write the status.
+    pub(crate) async fn sell_out(&self, stock: Stock) -> PortResult<()> {
+        let end = |room: &mut Room| _ = room.sell_out(stock);
+        let note = Some(AuditNote::sold_out());
+        self.alter("end the room, which is sold out", note, end, Others::none()).await.map(drop)
+    }
+
     /// Empties the line and starts a new epoch. Visitors who waited are newcomers then, and tickets start at 1. Returns
     /// approximately how many lost their places.
     ///
@@ -113,8 +120,11 @@ impl AwsStore {
                 writes.push(self.close_count(attempt, &before, after.version, others.waited).await?);
             }
             writes.extend(write_with_entry(attempt, note.as_ref(), last_entry, now, (&before, &after))?);
+            // Pages of a stock that begins, or goes on, know at once how many are left.
+            let left = if after.stock == before.stock { None } else { self.left_in(&after).await? };
             writes.extend(Key::STATUS.map(|digit| {
-                let (item, absent) = ((others.status)(digit, &after), absent_from_status(&after));
+                let (mut item, absent) = ((others.status)(digit, &after), absent_from_status(&after));
+                item.extend(left.map(|left| ("left".to_owned(), number(left))));
                 Write::Update(Key::Status(digit), expressions::set(&item, &absent, None))
             }));
             match self.table.write_together(attempt, writes).await {
@@ -246,7 +256,7 @@ mod tests {
     #[test]
     fn a_change_writes_the_whole_room_and_removes_what_it_does_not_have() {
         let held = Room { throttled: Some(Rate::MIN), ..room() };
-        let ahead = "#opens, #closes, #ends, #then_off, #notice, #link";
+        let ahead = "#opens, #closes, #ends, #then_off, #stock, #notice, #link";
         assert!(update(&held, &room()).ends_with(&format!(
             "REMOVE #health, #mode, {ahead}, #throttled, #highest_rate, #valves, #rehearsal"
         )));

@@ -23,6 +23,7 @@ fn room_attributes(room: &Room) -> Attributes<25> {
         closes,
         ends,
         then_off,
+        stock,
         notice,
         throttled,
         quiet,
@@ -51,6 +52,7 @@ fn room_attributes(room: &Room) -> Attributes<25> {
         ("closes", closes.map(time)),
         ("ends", ends.map(time)),
         ("then_off", then_off.then(|| flag(true))),
+        ("stock", stock.as_ref().map(text)),
         ("notice", some_text(&notice.text).map(text)),
         ("link", notice.link.as_ref().map(text)),
         ("throttled", throttled.map(|rate| number(rate.get()))),
@@ -99,10 +101,11 @@ pub(crate) fn decode_room(item: &Item) -> Result<Room, ItemError> {
         epoch: room.parsed("epoch")?,
         state: room.parsed("state")?,
         throttled: room.optional("throttled", Reader::bounded::<_, u32>)?,
-        // Rooms of earlier versions do not have these ten, nor a mode.
+        // Rooms of earlier versions do not have these eleven, nor a mode.
         closes: room.optional("closes", Reader::time)?,
         ends: room.optional("ends", Reader::time)?,
         then_off: room.optional("then_off", Reader::flag)?.unwrap_or_default(),
+        stock: room.optional("stock", Reader::parsed)?,
         notice: Notice {
             text: room.optional("notice", Reader::parsed)?.unwrap_or_default(),
             link: room.optional("link", Reader::parsed)?,
@@ -127,7 +130,7 @@ pub(crate) fn decode_last_entry(item: &Item) -> Result<u64, ItemError> {
 ///
 /// Mapping templates copy the texts into JSON unchanged. So they are stored with JSON's escapes, without the quotation
 /// marks.
-fn status_attributes(room: &Room) -> Attributes<14> {
+fn status_attributes(room: &Room) -> Attributes<15> {
     let shop = &room.settings.shop;
     [
         ("epoch", Some(text(&room.epoch))),
@@ -135,6 +138,8 @@ fn status_attributes(room: &Room) -> Attributes<14> {
         ("opens", room.opens.map(time)),
         ("closes", room.closes.map(time)),
         ("ends", room.ends.map(time)),
+        // Polls show what is `left` of it, which is published.
+        ("stock", room.stock.map(|stock| number(stock.size.get()))),
         ("notice", some_text(&room.notice.text).map(|notice| text(&escaped(notice.as_str())))),
         ("link", room.notice.link.as_ref().map(|link| text(&escaped(&link.to_string())))),
         ("stretch", Some(number(room.stretch.get()))),
@@ -184,8 +189,8 @@ mod tests {
     }
 
     /// Only some rooms have these.
-    const OPTIONAL: [&str; 8] =
-        ["health", "throttled", "opens", "closes", "ends", "notice", "link", "rehearsal"];
+    const OPTIONAL: [&str; 9] =
+        ["health", "throttled", "opens", "closes", "ends", "stock", "notice", "link", "rehearsal"];
 
     fn room() -> Room {
         let settings = Settings {
@@ -208,6 +213,7 @@ mod tests {
             closes: Some(Timestamp::from_millis(1_700_000_700_000)),
             ends: Some(Timestamp::from_millis(1_700_000_800_000)),
             then_off: true,
+            stock: Some("5000/17".parse().unwrap()),
             notice: notice(),
             valves: "0=3300 1700000000000=closed".parse().unwrap(),
             stretch: Stretch::MAX,
@@ -225,7 +231,7 @@ mod tests {
         plain.settings.health = None;
         plain.throttled = None;
         (plain.opens, plain.closes, plain.ends) = (None, None, None);
-        (plain.then_off, plain.notice) = (false, Notice::default());
+        (plain.then_off, plain.stock, plain.notice) = (false, None, Notice::default());
         plain.valves = ValveSchedule::default();
         plain.rehearsal = None;
         let item = encode_room(&plain);
@@ -247,11 +253,12 @@ mod tests {
             (&status["closes"], &status["ends"]),
             (&number(1_700_000_700_000u64), &number(1_700_000_800_000u64))
         );
+        assert_eq!(status["stock"], number(5000u64));
         assert_eq!(status["notice"], text(r#"\"Sold out\"\nzwei"#));
         assert_eq!(status["link"], text("https://shop.example/next?a=1"));
-        let (opens, closes, ends) = (None, None, None);
-        let plain = Room { opens, closes, ends, notice: Notice::default(), rehearsal: None, ..room() };
-        let absent = ["opens", "closes", "ends", "notice", "link", "rehearsal"];
+        let (opens, closes, ends, stock) = (None, None, None, None);
+        let plain = Room { opens, closes, ends, stock, notice: Notice::default(), rehearsal: None, ..room() };
+        let absent = ["opens", "closes", "ends", "stock", "notice", "link", "rehearsal"];
         assert!(absent.iter().all(|name| !encode_status(0, &plain).contains_key(*name)));
         assert_eq!(absent_from_status(&plain), absent);
         let first = encode_first_status(0, &room());

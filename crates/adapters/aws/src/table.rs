@@ -160,6 +160,15 @@ impl Table {
 
     /// Makes all of the writes in one transaction. Returns false if a condition failed, so that nothing was written.
     pub(crate) async fn write_together(&self, attempt: &'static str, writes: Vec<Write>) -> PortResult<bool> {
+        Ok(self.try_together(attempt, writes).await?.is_empty())
+    }
+
+    /// The same. Returns which conditions failed, by the position of their writes: none if all was written.
+    pub(crate) async fn try_together(
+        &self,
+        attempt: &'static str,
+        writes: Vec<Write>,
+    ) -> PortResult<Vec<usize>> {
         let writes: Result<Vec<_>, _> = writes.into_iter().map(|write| self.transacted(write)).collect();
         let writes = writes.map_err(PortError::broken(attempt))?;
         // One token for all attempts: if an earlier attempt succeeded, a later one succeeds too, and changes nothing.
@@ -167,8 +176,8 @@ impl Table {
         let request = self.client.transact_write_items().set_transact_items(Some(writes));
         let request = request.client_request_token(token);
         match with_retries_judged_by(|| request.clone().send(), cancellation).await {
-            Ok(_) => Ok(true),
-            Err(failure) if condition_failed(&failure.error) => Ok(false),
+            Ok(_) => Ok(Vec::new()),
+            Err(failure) if condition_failed(&failure.error) => Ok(failed_conditions(&failure.error)),
             Err(failure) => Err(failure.into_port_error(attempt)),
         }
     }
@@ -208,14 +217,20 @@ fn primary(key: impl ItemKey) -> HashMap<String, AttributeValue> {
 fn reasons(error: &SdkError<TransactWriteItemsError, HttpResponse>) -> Vec<&str> {
     match error.as_service_error() {
         Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) => {
-            cancelled.cancellation_reasons().iter().filter_map(|reason| reason.code()).collect()
+            cancelled.cancellation_reasons().iter().map(|reason| reason.code().unwrap_or_default()).collect()
         }
         _ => Vec::new(),
     }
 }
 
+/// The positions of the writes whose conditions failed.
+fn failed_conditions(error: &SdkError<TransactWriteItemsError, HttpResponse>) -> Vec<usize> {
+    let reasons = reasons(error).into_iter().enumerate();
+    reasons.filter(|(_, code)| *code == "ConditionalCheckFailed").map(|(write, _)| write).collect()
+}
+
 fn condition_failed(error: &SdkError<TransactWriteItemsError, HttpResponse>) -> bool {
-    reasons(error).contains(&"ConditionalCheckFailed")
+    !failed_conditions(error).is_empty()
 }
 
 /// A transaction that conflicted with another, or that was throttled, was not done. A retry may succeed.

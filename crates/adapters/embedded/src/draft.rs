@@ -1,14 +1,22 @@
 //! One transaction, while changes are applied to it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use redb::{ReadableTable, WriteTransaction};
-use waitroom::{AuditEntry, AuditNote, Epoch, LineCounts, LineProgress, LineTotals, Place, Room, Timestamp};
+use waitroom::ports::Admitted;
+use waitroom::{
+    Admission, AdmittedBy, AuditEntry, AuditNote, Epoch, LineCounts, LineProgress, LineTotals, Place, Room,
+    Stock, Timestamp, Token,
+};
 
 use crate::format::Format;
 use crate::line::{self, LineEnd};
-use crate::tables::{TableError, Tables, joined_at, record_slices, single, to_json, unrecorded};
+use crate::tables::{
+    TableError, Tables, decode_admission, encode_admission, joined_at, record_slices, single, slice_key,
+    to_json, unrecorded,
+};
 
 /// How precisely the time is kept at which visitors joined.
 const PRECISION: Duration = Duration::from_secs(1);
@@ -39,6 +47,8 @@ pub(crate) struct Committed {
     pub(crate) begins_epoch: bool,
     pub(crate) room: Option<Arc<Room>>,
     pub(crate) progress: Option<LineProgress>,
+    /// How many were taken of these stocks, by their orders.
+    pub(crate) taken: BTreeMap<u64, u32>,
 }
 
 impl<'tx> Draft<'tx> {
@@ -48,7 +58,14 @@ impl<'tx> Draft<'tx> {
         line: LineInMemory,
         format: Format,
     ) -> Self {
-        let after = Committed { line, format, begins_epoch: false, room: None, progress: None };
+        let after = Committed {
+            line,
+            format,
+            begins_epoch: false,
+            room: None,
+            progress: None,
+            taken: BTreeMap::new(),
+        };
         let end = LineEnd::new(line.next_in_line);
         Self { tables: Tables::of(transaction), end, epoch, next_ticket: None, after }
     }
@@ -89,6 +106,62 @@ impl<'tx> Draft<'tx> {
         let left = line::remove(self.tables.line()?, keys)?;
         self.after.line.waiting = self.after.line.waiting.saturating_sub(left);
         Ok(())
+    }
+
+    /// The admission that somebody has already.
+    fn admission(&mut self, token: Token) -> Result<Option<Admission>, TableError> {
+        let record = self.tables.admission()?.get(token.as_bytes())?;
+        record.map(|record| decode_admission(record.value())).transpose()
+    }
+
+    /// Writes an admission, for a token that has none.
+    fn write_admission(&mut self, token: Token, admission: &Admission) -> Result<(), TableError> {
+        let token = token.as_bytes();
+        self.tables.admission()?.insert(token, encode_admission(admission).as_slice())?;
+        let delete_after = admission.expires.max(admission.at + Place::MAX_AGE);
+        self.tables.expiry()?.insert((delete_after.as_millis(), *token), ())?;
+        match admission.by {
+            AdmittedBy::Slice(slice) => {
+                let key = slice_key(slice);
+                let found = self.tables.slice()?.get(key)?.map(|record| record.value());
+                if let Some((consumer_run, recorded, admitted)) = found {
+                    self.tables.slice()?.insert(key, (consumer_run, recorded, admitted + 1))?;
+                }
+            }
+            AdmittedBy::Permit => self.count_straight()?,
+            AdmittedBy::Door => {}
+        }
+        Ok(())
+    }
+
+    pub(crate) fn admit(&mut self, token: Token, admission: &Admission) -> Result<Admitted, TableError> {
+        if let Some(before) = self.admission(token)? {
+            return Ok(Admitted::Before(before));
+        }
+        self.write_admission(token, admission)?;
+        Ok(Admitted::Now)
+    }
+
+    /// The same for each, as long as something is left for those who have none yet.
+    pub(crate) fn admit_from(
+        &mut self,
+        stock: Stock,
+        visitors: &[(Token, Admission)],
+    ) -> Result<Vec<Option<Admitted>>, TableError> {
+        let mut taken = self.tables.stock()?.get(stock.order)?.map_or(0, |taken| taken.value());
+        let mut answers = Vec::with_capacity(visitors.len());
+        for (token, admission) in visitors {
+            answers.push(if taken < stock.size.get() {
+                let admitted = self.admit(*token, admission)?;
+                taken += u32::from(admitted == Admitted::Now);
+                Some(admitted)
+            } else {
+                self.admission(*token)?.map(Admitted::Before)
+            });
+        }
+        self.tables.stock()?.insert(stock.order, taken)?;
+        self.after.taken.insert(stock.order, taken);
+        Ok(answers)
     }
 
     /// Records when visitors join, at most once a second.

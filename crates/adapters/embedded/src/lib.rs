@@ -174,7 +174,8 @@ impl EmbeddedStore {
     }
 
     fn status_of(&self, room: &Room) -> LineStatus {
-        LineStatus::of(room, self.shared.progress().reach(), self.shared.waiting())
+        let left = room.stock.map(|stock| self.shared.left(stock));
+        LineStatus::of(room, self.shared.progress().reach(), self.shared.waiting(), left)
     }
 
     /// Changes the room, increases its version, and returns the room before and after. A note becomes an entry of the audit

@@ -11,12 +11,12 @@ use redb::{ReadTransaction, ReadableTable};
 use waitroom::ports::{
     Admissions, Admitted, AuditTrail, ConsumerRun, Delivery, EntryCount, LineBack, LineFront, LineLength,
     LineStatusReader, PermitHolder, Permits, PlanRecord, Plans, PortResult, QuietSwitch, Receipt, RoomAdmin,
-    RoomReader, SliceProgress, Slices, StatusBoard, Store, Taken, ThrottleMemory, ThrottleStore,
+    RoomReader, SliceProgress, Slices, StatusBoard, StockCount, Store, Taken, ThrottleMemory, ThrottleStore,
     TicketCounter,
 };
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, AuditNote, AuditSubject, Author, BATCH, DoorPermits, Epoch,
-    IssuedTickets, LineProgress, LineReach, LineStatus, Place, Plan, Rate, Room, SliceId, Timestamp, Token,
+    Admission, AuditEntry, AuditNote, AuditSubject, Author, BATCH, DoorPermits, Epoch, IssuedTickets,
+    LineProgress, LineReach, LineStatus, Place, Plan, Rate, Room, SliceId, Stock, Timestamp, Token,
 };
 
 use crate::EmbeddedStore;
@@ -24,7 +24,7 @@ use crate::deliveries::Deliveries;
 use crate::line;
 use crate::tables::{
     ADMISSION, AUDIT, JOINED_AT, LINE, PLAN, SINGLE, SLICE, TableError, decode_admission, decode_waiting,
-    encode_admission, from_json, joined_at, open_if_any, read_single, single, slice_key, to_json,
+    from_json, joined_at, open_if_any, read_single, single, slice_key, to_json,
 };
 
 /// The line and the ledger lie in one file, so one handle is both.
@@ -239,28 +239,7 @@ impl Admissions for EmbeddedStore {
     }
 
     async fn admit(&self, token: Token, admission: Admission) -> PortResult<Admitted> {
-        self.change("write an admission", move |draft| {
-            let token = token.as_bytes();
-            if let Some(before) = draft.tables.admission()?.get(token)? {
-                return Ok(Admitted::Before(decode_admission(before.value())?));
-            }
-            draft.tables.admission()?.insert(token, encode_admission(&admission).as_slice())?;
-            let delete_after = admission.expires.max(admission.at + Place::MAX_AGE);
-            draft.tables.expiry()?.insert((delete_after.as_millis(), *token), ())?;
-            match admission.by {
-                AdmittedBy::Slice(slice) => {
-                    let key = slice_key(slice);
-                    let found = draft.tables.slice()?.get(key)?.map(|record| record.value());
-                    if let Some((consumer_run, recorded, admitted)) = found {
-                        draft.tables.slice()?.insert(key, (consumer_run, recorded, admitted + 1))?;
-                    }
-                }
-                AdmittedBy::Permit => draft.count_straight()?,
-                AdmittedBy::Door => {}
-            }
-            Ok(Admitted::Now)
-        })
-        .await
+        self.change("write an admission", move |draft| draft.admit(token, &admission)).await
     }
 
     async fn takes_admissions(&self) -> PortResult<()> {
@@ -275,6 +254,28 @@ impl Permits for EmbeddedStore {
         let after = of.take(*used, count, (self.shared.now)());
         *used = after.unwrap_or(*used);
         Ok(after.is_some())
+    }
+}
+
+impl StockCount for EmbeddedStore {
+    async fn admit_from(
+        &self,
+        stock: Stock,
+        visitors: Vec<(Token, Admission)>,
+    ) -> PortResult<Vec<Option<Admitted>>> {
+        self.change("write admissions from the stock", move |draft| draft.admit_from(stock, &visitors)).await
+    }
+
+    async fn left(&self, stock: Stock) -> PortResult<u32> {
+        Ok(self.shared.left(stock))
+    }
+
+    async fn end_if_sold_out(&self) -> PortResult<()> {
+        let Some(stock) = self.shared.room().stock.filter(|stock| self.shared.left(*stock) == 0) else {
+            return Ok(());
+        };
+        let end = move |room: &mut Room| _ = room.sell_out(stock);
+        self.change_room("end the room, which is sold out", Some(AuditNote::sold_out()), end).await.map(drop)
     }
 }
 

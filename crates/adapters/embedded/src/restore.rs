@@ -6,6 +6,7 @@
 //! - every admission: whoever has one isn't in line again;
 //! - everybody in line of the same epoch, behind those of the backup, in their order;
 //! - the higher counts of the epoch, and numbers that continue after the highest that was given;
+//! - what was taken of the stocks that the backup knows, because whoever took it is admitted;
 //! - the mark of a rehearsal whose visitors are in line;
 //! - the history, with a closing record of the line that ends by this, and the audit trail and the keys if they are the backup's, which have only grown.
 //!
@@ -17,7 +18,7 @@ use std::sync::atomic::Ordering;
 
 use pass::KeyRecord;
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata};
-use waitroom::{Epoch, LineCounts, LineProgress, LineTotals, Place, Room};
+use waitroom::{Epoch, LineCounts, LineProgress, LineTotals, Place, Room, Stock};
 
 use crate::format::Format;
 use crate::keys::record;
@@ -25,7 +26,7 @@ use crate::line::{self, LineEnd};
 use crate::shared::{is_full, unreadable};
 use crate::tables::{
     ADMISSION, AUDIT, CLOSING, ClosingRecord, EXPIRY, JOINED_AT, LINE, LONGEST_WAIT, MINUTE, SINGLE, SLICE,
-    TableError, Tables, decode_waiting, from_json, joined_at, open_if_any, read_single, record_slices,
+    STOCK, TableError, Tables, decode_waiting, from_json, joined_at, open_if_any, read_single, record_slices,
     single, take_over, unrecorded,
 };
 use crate::{BackedUp, BackupError, EmbeddedStore, builder};
@@ -121,7 +122,7 @@ fn merge_tables(
         counts.raise_to(&later);
         if other.rehearsal.is_some() {
             // Its visitors are those who joined since.
-            tables.write(single::ROOM, &Room { rehearsal: other.rehearsal, ..room })?;
+            tables.write(single::ROOM, &Room { rehearsal: other.rehearsal, ..room.clone() })?;
         }
     } else {
         let entered = Some(replaced.shared.entered.load(Ordering::Relaxed));
@@ -130,6 +131,9 @@ fn merge_tables(
         tables.close(LineTotals::of(&other, (replaced.shared.now)(), closing), later.next_ticket)?;
     }
     take_slices(tables, from, is_same_line)?;
+    if is_same_room {
+        take_stocks(tables, from, room.stock)?;
+    }
     tables.write(single::FORMAT, &Format::CURRENT)?;
     tables.write(single::PROGRESS, &counts.progress)?;
     tables.write(single::JOINED, &counts.joined)?;
@@ -279,6 +283,24 @@ fn take_slices(
         }
     }
     record_slices(tables.slice()?)
+}
+
+/// What was taken since of the stocks of the backup, the room's among them. The orders of other stocks are yet to come.
+fn take_stocks(
+    tables: &mut Tables<'_>,
+    from: &ReadTransaction,
+    own: Option<Stock>,
+) -> Result<(), TableError> {
+    let Some(stocks) = open_if_any(from, STOCK)? else { return Ok(()) };
+    for record in stocks.iter()? {
+        let (order, taken) = record?;
+        let (order, taken) = (order.value(), taken.value());
+        let before = tables.stock()?.get(order)?.map(|before| before.value());
+        if before.is_some() || own.is_some_and(|own| own.order == order) {
+            tables.stock()?.insert(order, taken.max(before.unwrap_or_default()))?;
+        }
+    }
+    Ok(())
 }
 
 /// What the records of the history counted in this epoch. Only closing records have the next number.

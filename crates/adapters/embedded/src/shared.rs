@@ -1,6 +1,6 @@
 //! What all handles to the store share: the database, and in memory the values that every request needs.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use parking_lot::{Mutex, RwLock};
 use redb::{Database, DatabaseError, ReadTransaction, ReadableDatabase, ReadableTable, WriteTransaction};
 use tokio::sync::Notify;
 use waitroom::ports::{ConsumerRun, Fault, PortError};
-use waitroom::{LineProgress, LineTotals, Room, Timestamp, UsedTime};
+use waitroom::{LineProgress, LineTotals, Room, Stock, Timestamp, UsedTime};
 
 use crate::deliveries::Deliveries;
 use crate::draft::{Committed, LineInMemory};
@@ -20,7 +20,7 @@ use crate::format::Format;
 use crate::line;
 use crate::recent_plans::RecentPlans;
 use crate::tables::{
-    CLOSING, LINE, MINUTE, SINGLE, TableError, Tables, from_json, open_if_any, read_single, single,
+    CLOSING, LINE, MINUTE, SINGLE, STOCK, TableError, Tables, from_json, open_if_any, read_single, single,
 };
 
 /// Opens the database: a file, or in tests a disk that fails.
@@ -54,6 +54,8 @@ pub(crate) struct SharedState {
     pub(crate) entered: AtomicU64,
     /// Up to when the time of the doors' permits is used up.
     pub(crate) used: Mutex<UsedTime>,
+    /// How many were taken of each stock, by its order.
+    taken: RwLock<BTreeMap<u64, u32>>,
     next_in_line: AtomicU64,
     format: AtomicU32,
     pub(crate) next_ticket: AtomicU64,
@@ -111,6 +113,7 @@ impl SharedState {
             joined: AtomicU64::new(0),
             entered: AtomicU64::new(0),
             used: Mutex::new(begun),
+            taken: RwLock::default(),
             next_in_line: AtomicU64::new(0),
             format: AtomicU32::new(Format::CURRENT.number()),
             next_ticket: AtomicU64::new(1),
@@ -162,6 +165,12 @@ impl SharedState {
         let joined = read_single(&singles, single::JOINED)?;
         // A file that was written before those who join were counted.
         self.joined.store(joined.unwrap_or(progress.released + waiting), Ordering::Relaxed);
+        if let Some(stocks) = open_if_any(&transaction, STOCK)? {
+            for record in stocks.iter()? {
+                let (order, taken) = record?;
+                self.taken.write().insert(order.value(), taken.value());
+            }
+        }
         let epoch = self.room.read().epoch;
         for records in [MINUTE, CLOSING] {
             let Some(records) = open_if_any(&transaction, records)? else { continue };
@@ -204,6 +213,7 @@ impl SharedState {
         if let Some(progress) = committed.progress {
             self.set_progress(progress);
         }
+        self.taken.write().extend(committed.taken);
         let LineInMemory { waiting, next_in_line, joined } = committed.line;
         self.waiting.store(waiting, Ordering::Relaxed);
         self.joined.store(joined, Ordering::Relaxed);
@@ -278,6 +288,11 @@ impl SharedState {
         self.overtaken.store(progress.overtaken, Ordering::Relaxed);
         self.released.store(progress.released, Ordering::Relaxed);
         self.disorder.store(progress.disorder, Ordering::Relaxed);
+    }
+
+    /// How many are left of a stock.
+    pub(crate) fn left(&self, stock: Stock) -> u32 {
+        stock.size.get().saturating_sub(self.taken.read().get(&stock.order).copied().unwrap_or_default())
     }
 
     pub(crate) fn waiting(&self) -> u64 {

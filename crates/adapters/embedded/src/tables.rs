@@ -98,6 +98,8 @@ tables! {
     plan PLAN: u64 => &'static [u8];
     /// The slices that were taken, by plan and index.
     slice SLICE: (u64, u16) => SliceRecord;
+    /// How many were taken of each stock, by the order that it is counted from.
+    stock STOCK: u64 => u32;
     /// The latest entries of the audit trail, by number, as JSON.
     audit AUDIT: u64 => &'static [u8];
     /// When visitors joined: those from this key of the line on, up to the next key here. At most one record a second.

@@ -1,4 +1,4 @@
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use waitroom::ports::{
 };
 use waitroom::{
     Admission, AuditEntry, AuditNote, AuditSubject, Author, Epoch, LineCounts, LineStatus, LineTotals, Rate,
-    Room, Timestamp, Token, UsedTime,
+    Room, Stock, Timestamp, Token, UsedTime,
 };
 
 use crate::history::MinuteBook;
@@ -38,6 +38,8 @@ pub(crate) struct LedgerState<A> {
     pub(crate) history: MinuteBook,
     pub(crate) keys: KeysInMemory,
     pub(crate) published: Option<LineStatus>,
+    /// How many were taken of each stock, by its order.
+    pub(crate) taken: BTreeMap<u64, u32>,
     /// How many came for their pass in this epoch.
     pub(crate) entered: u64,
     /// Up to when the time of the doors' permits is used up.
@@ -64,6 +66,7 @@ impl<A: AdmissionTable> MemoryLedger<A> {
             history: MinuteBook::default(),
             keys: KeysInMemory::default(),
             published: None,
+            taken: BTreeMap::new(),
             entered: 0,
             used: UsedTime::default(),
         };
@@ -92,7 +95,9 @@ impl<A: AdmissionTable> MemoryLedger<A> {
     }
 
     pub(crate) fn status_of(&self, room: &Room) -> LineStatus {
-        LineStatus::of(room, self.state.lock().plans.progress().reach(), self.line.len())
+        let state = self.state.lock();
+        let left = room.stock.map(|stock| state.left(stock));
+        LineStatus::of(room, state.plans.progress().reach(), self.line.len(), left)
     }
 
     /// The status that was published last, which polls read on AWS.
@@ -114,7 +119,11 @@ impl<A: AdmissionTable> MemoryLedger<A> {
         read(&self.state.lock().admissions)
     }
 
-    fn alter_room(&self, note: Option<&AuditNote>, change: impl FnOnce(&mut Room)) -> (Arc<Room>, Arc<Room>) {
+    pub(crate) fn alter_room(
+        &self,
+        note: Option<&AuditNote>,
+        change: impl FnOnce(&mut Room),
+    ) -> (Arc<Room>, Arc<Room>) {
         let now = self.line.now();
         let mut state = self.state.lock();
         let before = state.room.clone().at(now);
@@ -143,6 +152,10 @@ impl<A> LedgerState<A> {
         if self.audit.len() > AuditEntry::KEPT.into() {
             self.audit.pop_front();
         }
+    }
+
+    pub(crate) fn left(&self, stock: Stock) -> u32 {
+        stock.size.get() - self.taken.get(&stock.order).copied().unwrap_or_default()
     }
 
     /// Writes the closing record of whom the room has counted so far.

@@ -5,14 +5,28 @@ use std::time::Duration;
 use pass::{KeyRecord, KeyRefusal, SecretKeys};
 use waitroom::ports::{
     Admissions, Admitted, ConsumerRun, EntryCount, KeyAdmin, KeyBoard, Keys, LineStatusReader, MinuteLog,
-    PermitHolder, Permits, PlanRecord, Plans, PortResult, SliceProgress, Slices, StatusBoard, Taken,
+    PermitHolder, Permits, PlanRecord, Plans, PortResult, RoomReader, SliceProgress, Slices, StatusBoard,
+    StockCount, Taken,
 };
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, Author, DoorPermits, KeyOrder, LineProgress, LineReach, LineStatus,
-    LineTotals, MinuteRecord, Plan, Room, SliceId, Timestamp, Token,
+    Admission, AdmittedBy, AuditEntry, AuditNote, Author, DoorPermits, KeyOrder, LineProgress, LineReach,
+    LineStatus, LineTotals, MinuteRecord, Plan, Room, SliceId, Stock, Timestamp, Token,
 };
 
+use crate::ledger::LedgerState;
 use crate::{AdmissionTable, MemoryLedger};
+
+impl<A: AdmissionTable> LedgerState<A> {
+    /// Writes an admission for a token that has none.
+    fn admit(&mut self, token: Token, admission: Admission) {
+        self.admissions.put(token, admission);
+        match admission.by {
+            AdmittedBy::Slice(slice) => self.plans.admit(slice),
+            AdmittedBy::Permit => self.plans.admit_straight(),
+            AdmittedBy::Door => {}
+        }
+    }
+}
 
 impl<A: AdmissionTable> Admissions for MemoryLedger<A> {
     async fn admission(&self, token: Token) -> PortResult<Option<Admission>> {
@@ -24,15 +38,10 @@ impl<A: AdmissionTable> Admissions for MemoryLedger<A> {
         if let Some(before) = state.admissions.get(token) {
             return Ok(Admitted::Before(before));
         }
-        state.admissions.put(token, admission);
-        match admission.by {
-            AdmittedBy::Slice(slice) => state.plans.admit(slice),
-            AdmittedBy::Permit => {
-                state.plans.admit_straight();
-                self.line.count_straight();
-            }
-            AdmittedBy::Door => {}
+        if admission.by == AdmittedBy::Permit {
+            self.line.count_straight();
         }
+        state.admit(token, admission);
         Ok(Admitted::Now)
     }
 
@@ -47,6 +56,39 @@ impl<A: AdmissionTable> Permits for MemoryLedger<A> {
         let after = of.take(state.used, count, self.line.now());
         state.used = after.unwrap_or(state.used);
         Ok(after.is_some())
+    }
+}
+
+impl<A: AdmissionTable> StockCount for MemoryLedger<A> {
+    async fn admit_from(
+        &self,
+        stock: Stock,
+        visitors: Vec<(Token, Admission)>,
+    ) -> PortResult<Vec<Option<Admitted>>> {
+        let mut state = self.state.lock();
+        let admit = |(token, admission)| {
+            if let Some(before) = state.admissions.get(token) {
+                return Some(Admitted::Before(before));
+            }
+            (state.left(stock) > 0).then(|| {
+                *state.taken.entry(stock.order).or_default() += 1;
+                state.admit(token, admission);
+                Admitted::Now
+            })
+        };
+        Ok(visitors.into_iter().map(admit).collect())
+    }
+
+    async fn left(&self, stock: Stock) -> PortResult<u32> {
+        Ok(self.state.lock().left(stock))
+    }
+
+    async fn end_if_sold_out(&self) -> PortResult<()> {
+        let Some(stock) = self.room_now().await?.stock else { return Ok(()) };
+        if self.left(stock).await? == 0 {
+            self.alter_room(Some(&AuditNote::sold_out()), |room| _ = room.sell_out(stock));
+        }
+        Ok(())
     }
 }
 

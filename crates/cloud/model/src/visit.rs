@@ -56,7 +56,8 @@ fn polls(minutes: f64, rate: Rate) -> u32 {
     let (mut now, mut polls) = (0.0, 1);
     while now < wait {
         let reached = (now * per_millisecond) as u64;
-        let line = LineStatus { reached, overtaken: 0, disorder: 0, waiting: ticket, rate, slow: false };
+        let line =
+            LineStatus { reached, overtaken: 0, disorder: 0, waiting: ticket, rate, slow: false, left: None };
         now += next_poll(&forecast(ticket, &line), 1.0, 0.5);
         polls += 1;
     }

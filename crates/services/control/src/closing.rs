@@ -1,7 +1,7 @@
 //! The orders that close and end a room, and what contradicts what: docs/closing.md has the table.
 
 use waitroom::ports::PortResult;
-use waitroom::{AuditNote, AuditSubject, Author, Notice, Room, RoomState, Timestamp};
+use waitroom::{AuditNote, AuditSubject, Author, Notice, Room, RoomState, StockSize, Timestamp};
 
 use crate::reply::Reply;
 use crate::store::OperatorLedger;
@@ -34,12 +34,26 @@ pub(crate) async fn close(
         match when {
             When::Now => room.turn(RoomState::Closed),
             When::At(at) => room.closes = Some(at),
-            When::Never => room.closes = None,
+            When::Never => (room.closes, room.stock) = (None, None),
         }
         room.then_off = then_off;
         tell(room, notice.as_ref());
     };
     change_unless(ledger, attempt, who, refusal, close).await
+}
+
+/// Lets in so many more, and then ends the room.
+pub(crate) async fn close_after(
+    ledger: &impl OperatorLedger,
+    size: StockSize,
+    notice: Option<Notice>,
+    who: Author,
+) -> PortResult<Reply> {
+    let sell = move |room: &mut Room| {
+        room.sell(size);
+        tell(room, notice.as_ref());
+    };
+    change_unless(ledger, "set how many more are let in", who, not_selling, sell).await
 }
 
 pub(crate) async fn end(
@@ -122,6 +136,20 @@ fn not_closing_at(room: &Room, at: Timestamp) -> Option<String> {
     ))
 }
 
+/// Why a room does not end after so many more.
+fn not_selling(room: &Room) -> Option<String> {
+    if room.lets_everybody_through() {
+        return Some(
+            "is off: everybody goes straight to the shop, and nobody counts them; first let them wait: `beekeeper pause`"
+                .into(),
+        );
+    }
+    room.rehearsal.map(|_| {
+        "is in a rehearsal that is under way or was left behind, and its visitors would count; to end it: `beekeeper reset`"
+            .into()
+    })
+}
+
 /// Why a room does not end at this instant.
 fn not_ending_at(room: &Room, at: Timestamp) -> Option<String> {
     if room.is_over() {
@@ -175,8 +203,16 @@ mod tests {
         Order::Close { notice: None, then_off: false }
     }
 
+    fn rehearse() -> Order {
+        Order::Rehearse { mark: "abcdefghijkmnpqr".parse().unwrap() }
+    }
+
     fn close_at(at: Timestamp) -> Order {
         Order::CloseAt { at, notice: None, then_off: false }
+    }
+
+    fn close_after(size: u32) -> Order {
+        Order::CloseAfter { size: size.try_into().unwrap(), notice: None }
     }
 
     fn end_at(at: Timestamp) -> Order {
@@ -261,6 +297,38 @@ mod tests {
     }
 
     #[test]
+    fn a_stock_goes_together_with_all_that_is_ahead_and_is_withdrawn_with_the_closing() {
+        let opens = Order::OpenAt { at: hours(1) };
+        for orders in [
+            vec![opens.clone(), close_at(hours(2)), close_after(5000), end_at(hours(3))],
+            vec![close_after(5000), Order::Pause, Order::On, close()],
+            vec![close(), Order::Pause, close_after(5000)],
+            vec![Order::End { notice: None }, close_after(5000)],
+        ] {
+            let (_, selling) = after(&orders);
+            assert_eq!(selling.stock.map(|stock| stock.size.get()), Some(5000), "{orders:?}");
+            let (_, withdrawn) = after(&[&orders[..], &[Order::CloseNever]].concat());
+            let expected = Standing { closes: None, stock: None, ..selling };
+            assert_eq!(withdrawn, expected, "{orders:?}");
+            for over in [Order::Off, Order::End { notice: None }] {
+                assert_eq!(after(&[&orders[..], &[over]].concat()).1.stock, None);
+            }
+        }
+        let told = Order::CloseAfter { size: 7.try_into().unwrap(), notice: Some(notice("Sold out")) };
+        let (_, standing) = after(&[told, close_after(9)]);
+        assert_eq!((standing.notice, standing.stock.unwrap().size.get()), (notice("Sold out"), 9));
+    }
+
+    #[test]
+    fn nobody_who_rehearses_takes_from_a_stock() {
+        let store = WaitingRoom::empty();
+        store.execute(rehearse());
+        let Reply::Failed { error } = store.execute(close_after(9)) else { panic!("not refused") };
+        assert!(error.starts_with("is in a rehearsal"), "{error}");
+        assert_eq!(store.room().stock, None);
+    }
+
+    #[test]
     fn what_contradicts_is_refused_with_the_reason() {
         let opens = Order::OpenAt { at: hours(2) };
         for (orders, order, why) in [
@@ -274,6 +342,8 @@ mod tests {
             (vec![Order::End { notice: None }], close_at(hours(1)), "is ended: "),
             (vec![Order::End { notice: None }], end_at(hours(1)), "is ended already"),
             (vec![Order::Off], close_at(hours(1)), "is off: "),
+            (vec![Order::Off], close_after(9), "is off: "),
+            (vec![close_after(9)], rehearse(), "lets in only so many more"),
             (vec![Order::Off], end_at(hours(1)), "is off: "),
         ] {
             let error = refused(&orders, order.clone());
@@ -289,9 +359,13 @@ mod tests {
         assert_eq!(store.room().state, RoomState::Closed);
         store.execute(Order::Undo { number: store.last_entry() });
         assert_eq!(store.room().standing(), after(&[]).1);
-        for order in
-            [close(), Order::End { notice: Some(notice("Gone")) }, close_at(hours(1)), end_at(hours(1))]
-        {
+        for order in [
+            close(),
+            Order::End { notice: Some(notice("Gone")) },
+            close_at(hours(1)),
+            end_at(hours(1)),
+            close_after(9),
+        ] {
             let (store, _) = after(&[]);
             let before = store.room().standing();
             store.execute(order.clone());

@@ -48,6 +48,7 @@ pub fn suffering() -> Status {
             &room,
             waitroom::LineReach { reached: 4100, overtaken: 2100, disorder: 300 },
             9120,
+            None,
         ),
         room,
         joined: 13_210,

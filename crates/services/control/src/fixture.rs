@@ -5,12 +5,12 @@ use futures_executor::block_on;
 use memory::{LineBehaviour, MemoryLedger, MemoryLine};
 use pass::PrivateKey;
 use waitroom::ports::{
-    AuditTrail, ConsumerRun, KeyBoard, Keys, LineBack, LineFront, MinuteLog, Plans, PortResult,
+    AuditTrail, ConsumerRun, KeyBoard, Keys, LineBack, LineFront, MinuteLog, Plans, PortResult, RoomAdmin,
     SliceProgress, Slices, StatusBoard, Store, TicketCounter,
 };
 use waitroom::{
-    AuditEntry, Author, LineTotals, Place, Plan, Rate, Room, SliceId, Ticket, Timestamp, Token,
-    ValveSchedule, Window,
+    AuditEntry, AuditNote, Author, LineTotals, Place, Plan, Rate, Room, SliceId, Stock, Ticket, Timestamp,
+    Token, ValveSchedule, Window,
 };
 
 use crate::{Order, Reply, execute};
@@ -81,6 +81,12 @@ impl WaitingRoom {
             rehearsal: true,
         };
         ledger.note(totals).await
+    }
+
+    /// As if this stock of the room was sold, with its entry of the audit trail.
+    pub(crate) fn sell_out(&self, stock: Stock) {
+        let sell_out = move |room: &mut Room| _ = room.sell_out(stock);
+        block_on(self.ledger.change("end the room", AuditNote::sold_out(), sell_out)).unwrap();
     }
 
     pub(crate) fn room(&self) -> Arc<Room> {

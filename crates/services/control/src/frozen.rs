@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 use waitroom::ports::ThrottleStore;
 use waitroom::throttle_rules::{Baseline, Finding, SAMPLE_SIZE, Sample, Verdict};
-use waitroom::{Mode, Notice, Rate, Stretch, Timestamp};
+use waitroom::{Mode, Notice, Rate, StockSize, Stretch, Timestamp};
 
 use crate::fixture::WaitingRoom;
 use crate::{Alarm, AlarmMail, AlarmMailState, AlarmState, Order, Refusals, Reply};
@@ -29,13 +29,14 @@ fn orders(key: &str) -> Vec<Order> {
         Order::OpenAt { at: NOON + Duration::from_mins(1) },
         Order::EndAt { at: NOON + Duration::from_hours(2), notice: Some(notice()) },
         Order::CloseAt { at: NOON + Duration::from_hours(1), notice: Some(notice()), then_off: true },
+        Order::CloseAfter { size: StockSize::MAX, notice: Some(notice()) },
         Order::CloseNever,
         Order::EndNever,
         Order::End { notice: Some(notice()) },
         Order::Close { notice: Some(notice()), then_off: true },
         Order::On,
         // The last change, and one that cannot be taken back: the first entry is the throttle's.
-        Order::Undo { number: 16 },
+        Order::Undo { number: 18 },
         Order::Undo { number: 1 },
         Order::Mode { mode: Mode::Overflow },
         Order::Mode { mode: Mode::Line },
@@ -84,6 +85,7 @@ fn complete(reply: Reply) -> Reply {
     let Reply::Status(mut status) = reply else { return reply };
     let sample = Sample { answered: vec![Duration::from_millis(80); SAMPLE_SIZE], failed: 0 };
     let finding = Finding::new(NOON, &sample, Baseline::of(&sample), Verdict::Well, Rate::MIN);
+    status.line.left = Some(7);
     status.findings = vec![Finding { refused: true, ..finding }];
     let refusals = Refusals { requests: 1, since: NOON, reason: "r".to_owned() };
     (status.refusals, status.limited) = (Some(refusals.clone()), Some(refusals));
@@ -112,6 +114,8 @@ fn orders_and_replies_keep_their_fields() {
     store
         .ledger
         .change_room(|room| room.settings.health = Some("https://shop.example/health".parse().unwrap()));
+    store.ledger.change_room(|room| room.sell(StockSize::MAX));
+    store.sell_out(store.room().stock.unwrap());
     let (mut sent, mut replied) = (Vec::new(), Vec::new());
     for order in orders(&key) {
         sent.extend(fields("order", &order));

@@ -87,6 +87,7 @@ pub async fn execute(
         Order::CloseAt { at, notice, then_off } => {
             closing::close(ledger, When::At(at), notice, then_off, who).await?
         }
+        Order::CloseAfter { size, notice } => closing::close_after(ledger, size, notice, who).await?,
         Order::CloseNever => closing::close(ledger, When::Never, None, false, who).await?,
         Order::End { notice } => closing::end(ledger, When::Now, notice, who).await?,
         Order::EndAt { at, notice } => closing::end(ledger, When::At(at), notice, who).await?,

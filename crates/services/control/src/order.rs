@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use waitroom::{Epoch, Message, Mode, Notice, Rate, RehearsalMark, RoomState, Stretch, Timestamp};
+use waitroom::{Epoch, Message, Mode, Notice, Rate, RehearsalMark, RoomState, StockSize, Stretch, Timestamp};
 
 /// What an operator tells a room to do. In JSON: `{"order": "set-rate", "rate": 600}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +47,13 @@ pub enum Order {
         #[serde(default)]
         then_off: bool,
     },
-    /// Withdraws a closing ahead.
+    /// So many more are let in, and then the room ends. Newcomers may join as before. Counts anew if it is given again.
+    CloseAfter {
+        size: StockSize,
+        #[serde(default)]
+        notice: Option<Notice>,
+    },
+    /// Withdraws a closing ahead and a stock.
     CloseNever,
     /// Nobody is let in any more, but for those who were released before.
     End {
@@ -100,20 +106,19 @@ pub enum Order {
 }
 
 impl Order {
-    /// The mode that it sets. On AWS, functions of a version before that has no modes could not read the room any more.
-    pub fn mode(&self) -> Option<Mode> {
-        match self {
-            Self::Mode { mode } => Some(*mode),
-            _ => None,
-        }
-    }
+    /// The word for a [stock](waitroom::Stock) among what the functions of a room know.
+    pub const STOCK: &str = "stock";
+    /// The same for the mode in which newcomers go straight in.
+    pub const OVERFLOW: &str = Mode::Overflow.as_str();
 
-    /// The state that only rooms of later versions know, if it leads to one. A room on one machine refuses such an order, because it
-    /// cannot read it. On AWS, whoever gives the order has to ask.
-    pub fn new_state(&self) -> Option<RoomState> {
+    /// What only rooms of later versions know, if it leads to that: a state, a stock or a mode. A room on one machine refuses such
+    /// an order, because it cannot read it. On AWS, whoever gives the order has to ask.
+    pub fn needs(&self) -> Option<&'static str> {
         match self {
-            Self::Close { .. } | Self::CloseAt { .. } => Some(RoomState::Closed),
-            Self::End { .. } | Self::EndAt { .. } => Some(RoomState::Ended),
+            Self::Close { .. } | Self::CloseAt { .. } => Some(RoomState::Closed.as_str()),
+            Self::End { .. } | Self::EndAt { .. } => Some(RoomState::Ended.as_str()),
+            Self::CloseAfter { .. } => Some(Self::STOCK),
+            Self::Mode { mode: Mode::Overflow } => Some(Self::OVERFLOW),
             _ => None,
         }
     }

@@ -29,6 +29,13 @@ pub(crate) async fn begin(
                 .into(),
         ));
     }
+    if room.stock.is_some() {
+        return Ok(failed(
+            "lets in only so many more, and the visitors of a rehearsal would count; first withdraw that: \
+             `beekeeper close --never`"
+                .into(),
+        ));
+    }
     let waiting = store.line().waiting().await?;
     if waiting > 0 {
         return Ok(failed(format!(

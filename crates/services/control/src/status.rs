@@ -1,7 +1,9 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use waitroom::ports::{LineLength, MinuteLog, Plans, PortResult, RoomReader, StatusBoard, ThrottleStore};
+use waitroom::ports::{
+    LineLength, MinuteLog, Plans, PortResult, RoomReader, StatusBoard, StockCount, ThrottleStore,
+};
 use waitroom::throttle_rules::Finding;
 use waitroom::{Author, LineStatus, Room, Timestamp};
 
@@ -169,7 +171,7 @@ impl Status {
         let joined = line.joined().await?.unwrap_or(progress.released.saturating_add(waiting));
         let longest_wait = ledger.longest_wait(now - Duration::from_mins(1)).await?;
         Ok(Self {
-            line: LineStatus::of(&room, progress.reach(), waiting),
+            line: LineStatus::of(&room, progress.reach(), waiting, ledger.left_in(&room).await?),
             room: Room::clone(&room),
             joined,
             released: progress.released,

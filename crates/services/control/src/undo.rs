@@ -4,7 +4,7 @@
 //! An undo is never taken back itself, so no undo repeats an order. A reset ends that, because the places are gone.
 
 use waitroom::ports::PortResult;
-use waitroom::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author, Room};
+use waitroom::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author, Room, Standing};
 
 use crate::rehearsal;
 use crate::reply::Reply;
@@ -34,6 +34,11 @@ pub enum NothingToUndo {
          come back; `beekeeper keys list` shows them"
     )]
     Keys,
+    #[error(
+        "cannot take back the last order, because it ended a stock, and nobody has counted whom the room let in since; order \
+         what is left: `beekeeper close --after`, after `beekeeper pause` if the room is off"
+    )]
+    Stock,
 }
 
 impl UndoableOrder {
@@ -41,7 +46,8 @@ impl UndoableOrder {
     pub fn last(entries: &[AuditEntry]) -> Result<Self, NothingToUndo> {
         let taken_back: Vec<_> = entries.iter().filter_map(|entry| entry.undoes).collect();
         let orders = entries.iter().rev().filter(|entry| {
-            let is_order = !matches!(entry.change, AuditedChange::Throttle { .. });
+            let is_order =
+                !matches!(entry.change, AuditedChange::Throttle { .. } | AuditedChange::SoldOut { .. });
             is_order && entry.change.is_change() && entry.undoes.is_none()
         });
         let last = orders.into_iter().find(|entry| !taken_back.contains(&entry.number));
@@ -51,8 +57,26 @@ impl UndoableOrder {
             AuditSubject::Rehearsal => NothingToUndo::Rehearsal,
             _ => NothingToUndo::Reset,
         })?;
+        if brings_back_a_stock(entries.iter().filter(|entry| entry.number >= last.number)) {
+            return Err(NothingToUndo::Stock);
+        }
         Ok(Self { number: last.number, change: last.change.clone(), reverted })
     }
+}
+
+/// Whether the first of these entries ended a stock under which nobody counted since: somebody may have been let in.
+fn brings_back_a_stock<'a>(mut since: impl Iterator<Item = &'a AuditEntry>) -> bool {
+    let standings = |entry: &AuditEntry| match &entry.change {
+        AuditedChange::State(change) => Some((change.before(), change.after())),
+        _ => None,
+    };
+    let Some((before, after)) = since.next().and_then(standings) else { return false };
+    let may_let_in = |standing: &Standing| {
+        let is_open = standing.state.switches().releases || standing.state.lets_everybody_through();
+        (is_open || standing.opens.is_some()) && standing.stock != before.stock
+    };
+    let later = since.filter_map(standings).map(|(_, after)| after);
+    before.stock.is_some() && std::iter::once(after).chain(later).any(|standing| may_let_in(&standing))
 }
 
 pub(crate) async fn execute(ledger: &impl OperatorLedger, number: u64, who: Author) -> PortResult<Reply> {
@@ -194,6 +218,48 @@ mod tests {
             set_rate(&store, 7);
             assert_eq!(undo(&store), Ok(300), "an order after it");
         }
+    }
+
+    fn close_after(size: u32) -> Order {
+        Order::CloseAfter { size: size.try_into().unwrap(), notice: None }
+    }
+
+    #[test]
+    fn a_stock_comes_back_only_as_long_as_everybody_let_in_has_counted() {
+        let store = WaitingRoom::new();
+        store.execute(close_after(9));
+        let selling = store.room().standing();
+        for order in [Order::Pause, Order::End { notice: None }] {
+            store.execute(order);
+            undo(&store).unwrap();
+            assert_eq!(store.room().standing(), selling);
+        }
+        let refused = Err(NothingToUndo::Stock.to_string());
+        for order in [close_after(20), Order::CloseNever, Order::Off] {
+            store.execute(close_after(9));
+            store.execute(order);
+            assert_eq!(undo(&store), refused);
+        }
+        store.execute(Order::Pause);
+        store.execute(close_after(9));
+        store.execute(Order::CloseNever);
+        undo(&store).unwrap();
+        store.execute(Order::CloseNever);
+        store.execute(Order::On);
+        undo(&store).unwrap();
+        assert_eq!(undo(&store), refused, "it was on meanwhile");
+    }
+
+    #[test]
+    fn what_a_stock_led_to_is_taken_back_with_its_order() {
+        let store = WaitingRoom::new();
+        let before = store.room().standing();
+        store.execute(close_after(9));
+        let stock = store.room().stock.unwrap();
+        store.sell_out(stock);
+        assert_eq!((store.room().state, entries(&store).len()), (RoomState::Ended, 2));
+        undo(&store).unwrap();
+        assert_eq!(store.room().standing(), before);
     }
 
     #[test]

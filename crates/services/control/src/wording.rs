@@ -47,6 +47,13 @@ pub fn rate(status: &Status) -> String {
     }
 }
 
+/// What is left of a stock.
+pub fn stock(status: &Status) -> Option<String> {
+    let (stock, left) = (status.room.stock?, status.line.left?);
+    let count = |number: u32| words::count(number.into());
+    Some(format!("{} of {} left", count(left), count(stock.size.get())))
+}
+
 /// How long somebody who joins now will wait. None if they would not have to, or if nobody is released.
 pub fn newcomers_wait(status: &Status) -> Option<String> {
     status.wait.filter(|wait| *wait > 0).map(words::time)

@@ -80,7 +80,9 @@ fn state(room: &Room, now: Timestamp) -> String {
     let opens = room.opens.map(|at| instant(" until it opens", at)).unwrap_or_default();
     let closes = room.closes.map(|at| instant(", closes", at)).unwrap_or_default();
     let ends = room.ends.map(|at| instant(", ends", at)).unwrap_or_default();
-    format!("{}{opens}{closes}{ends}", room.state)
+    let stock =
+        room.stock.map(|stock| format!(", ends after a stock of {}", words::count(stock.size.get().into())));
+    format!("{}{opens}{closes}{ends}{}", room.state, stock.unwrap_or_default())
 }
 
 /// On AWS the account's limits are compared with the crowd, and this with them.

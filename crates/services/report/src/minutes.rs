@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use control::HistoryLine;
 use serde::{Deserialize, Serialize};
-use waitroom::{AuditedChange, MinuteCount, MinuteRecord, Rate, RoomState, Timestamp};
+use waitroom::{AuditedChange, MinuteCount, MinuteRecord, Rate, RoomState, Standing, Timestamp};
 
 /// An event ends when nobody comes, waits or is released for so long.
 const BREAK: Duration = Duration::from_hours(1);
@@ -93,6 +93,7 @@ pub(crate) fn set_states(minutes: &mut [ReportedMinute], lines: &[HistoryLine], 
     for minute in minutes {
         let ordered = value_at(lines, minute.count.at, None, |change| match change {
             AuditedChange::State(change) => Some((Some(change.before()), Some(change.after()))),
+            AuditedChange::SoldOut { .. } => Some((None, Some(Standing::of(RoomState::Ended)))),
             _ => None,
         });
         let ordered = ordered.map_or(now, |standing| standing.at(minute.count.at).state);

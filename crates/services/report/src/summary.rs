@@ -44,7 +44,7 @@ impl ReportSummary {
             line.and_then(|line| counts().find(|minute| minute.at > line.at && minute.waiting == 0));
         let is_order = |line: &&HistoryLine| {
             matches!(line, HistoryLine::Entry(entry)
-                if entry.change.is_change() && !matches!(entry.change, AuditedChange::Throttle { .. }))
+                if entry.change.is_change() && !matches!(entry.change, AuditedChange::Throttle { .. } | AuditedChange::SoldOut { .. }))
         };
         let rang = |line: &&HistoryLine| matches!(line, HistoryLine::Alarm(alarm) if alarm.to == AlarmState::Ringing);
         Self {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use waitroom::{Mode, Rate, Room, RoomState};
+use waitroom::{Mode, Rate, Room, RoomState, StockSize};
 
 /// An order, and how long after the first visitor could come it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,13 +21,14 @@ pub enum SimulatedOrder {
     Pause,
     On,
     Close,
+    CloseAfter(StockSize),
     End,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimedOrderError {
     #[error(
-        "write when, and then what: \"10m set-rate 6k\", \"20m pause\", \"25m on\", \"30m close\" or \"40m end\""
+        "write when, and then what: \"10m set-rate 6k\", \"20m pause\", \"25m on\", \"30m close\", \"30m close --after 5k\" or \"40m end\""
     )]
     Form,
     #[error("an order comes within 7d of the first visitor")]
@@ -36,6 +37,8 @@ pub enum TimedOrderError {
     Rate(#[from] waitroom::RateError),
     #[error("{0}")]
     Mode(#[from] waitroom::ModeError),
+    #[error("{0}")]
+    Stock(#[from] waitroom::StockSizeError),
 }
 
 impl TimedOrder {
@@ -43,9 +46,13 @@ impl TimedOrder {
 
     /// Whether nobody is released after the last of these orders.
     pub fn end_paused(orders: &[Self]) -> bool {
-        let sets_state =
-            |order: &&Self| !matches!(order.order, SimulatedOrder::SetRate(_) | SimulatedOrder::Mode(_));
-        let states = orders.iter().filter(sets_state);
+        let is_state = |order: &&Self| {
+            !matches!(
+                order.order,
+                SimulatedOrder::SetRate(_) | SimulatedOrder::Mode(_) | SimulatedOrder::CloseAfter(_)
+            )
+        };
+        let states = orders.iter().filter(is_state);
         states.max_by_key(|order| order.after).is_some_and(|last| last.order == SimulatedOrder::Pause)
     }
 }
@@ -59,6 +66,7 @@ impl SimulatedOrder {
             Self::Pause => room.pause(),
             Self::On => room.turn(RoomState::On),
             Self::Close => room.turn(RoomState::Closed),
+            Self::CloseAfter(size) => room.sell(size),
             Self::End => room.turn(RoomState::Ended),
         }
     }
@@ -82,6 +90,7 @@ impl FromStr for TimedOrder {
             ["pause"] => SimulatedOrder::Pause,
             ["on"] => SimulatedOrder::On,
             ["close"] => SimulatedOrder::Close,
+            ["close", "--after", size] => SimulatedOrder::CloseAfter(size.parse()?),
             ["end"] => SimulatedOrder::End,
             _ => return Err(TimedOrderError::Form),
         };
@@ -98,6 +107,7 @@ impl fmt::Display for TimedOrder {
             SimulatedOrder::Pause => write!(f, "{after} pause"),
             SimulatedOrder::On => write!(f, "{after} on"),
             SimulatedOrder::Close => write!(f, "{after} close"),
+            SimulatedOrder::CloseAfter(size) => write!(f, "{after} close --after {size}"),
             SimulatedOrder::End => write!(f, "{after} end"),
         }
     }
@@ -118,6 +128,7 @@ mod tests {
             "0s pause",
             "1h 30m on",
             "2h close",
+            "2h close --after 5000",
             "3h end",
             "1day 2h 3m 4s set-rate 60",
             "1s 500ms pause",

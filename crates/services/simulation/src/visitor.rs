@@ -161,6 +161,7 @@ mod tests {
                     waiting: rng.random_range(1..2_000_000),
                     rate: Rate::new(rng.random_range(1..60_000)).unwrap(),
                     slow: false,
+                    left: None,
                 };
                 let opens_in = if rng.random_bool(0.2) { rng.random_range(1.0..10_000_000.0) } else { 0.0 };
                 let heard = match ask.what {

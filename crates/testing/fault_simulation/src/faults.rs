@@ -11,12 +11,12 @@ use simulation::SimClock;
 use waitroom::ports::{
     Admissions, Admitted, Clock, ConsumerRun, Delivery, Dispatch, EntryCount, Fault, KeyBoard, Keys,
     LineBack, LineFront, LineLength, MinuteLog, PermitHolder, Permits, PlanRecord, Plans, PortError,
-    PortResult, QuietSwitch, Receipt, RoomReader, SliceProgress, Slices, StatusBoard, Taken, ThrottleMemory,
-    ThrottleStore, TicketCounter,
+    PortResult, QuietSwitch, Receipt, RoomReader, SliceProgress, Slices, StatusBoard, StockCount, Taken,
+    ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::{
     Admission, DoorPermits, IssuedTickets, LineProgress, LineReach, LineStatus, LineTotals, MinuteRecord,
-    Place, Plan, Rate, Room, Slice, SliceId, Timestamp, Token,
+    Place, Plan, Rate, Room, Slice, SliceId, Stock, Timestamp, Token,
 };
 
 use crate::Observations;
@@ -26,6 +26,7 @@ use crate::Observations;
 pub enum PortCall {
     Room,
     SetQuiet,
+    EndIfSoldOut,
     LeaseTickets,
     Join,
     Receive,
@@ -35,6 +36,7 @@ pub enum PortCall {
     CountWaiting,
     CountIssued,
     CountJoined,
+    CountLeft,
     LookUp,
     Admit,
     TakePermits,
@@ -59,6 +61,7 @@ impl PortCall {
     pub const fn writes(self) -> bool {
         match self {
             Self::SetQuiet
+            | Self::EndIfSoldOut
             | Self::LeaseTickets
             | Self::Admit
             | Self::TakePermits
@@ -79,6 +82,7 @@ impl PortCall {
             | Self::CountWaiting
             | Self::CountIssued
             | Self::CountJoined
+            | Self::CountLeft
             | Self::LookUp
             | Self::RecentPlans
             | Self::Reach
@@ -304,6 +308,34 @@ impl<S: Admissions> Admissions for FaultyPorts<S> {
 
     async fn takes_admissions(&self) -> PortResult<()> {
         self.call(PortCall::Admit, self.inner.takes_admissions()).await
+    }
+}
+
+impl<S: StockCount> StockCount for FaultyPorts<S> {
+    async fn admit_from(
+        &self,
+        stock: Stock,
+        visitors: Vec<(Token, Admission)>,
+    ) -> PortResult<Vec<Option<Admitted>>> {
+        let observed = async {
+            let answers = self.inner.admit_from(stock, visitors.clone()).await?;
+            let mut observations = self.observations.lock();
+            for ((token, _), answer) in visitors.iter().zip(&answers) {
+                if *answer == Some(Admitted::Now) {
+                    observations.confirmed.push((*token, self.clock.now()));
+                }
+            }
+            Ok(answers)
+        };
+        self.call(PortCall::Admit, observed).await
+    }
+
+    async fn left(&self, stock: Stock) -> PortResult<u32> {
+        self.call(PortCall::CountLeft, self.inner.left(stock)).await
+    }
+
+    async fn end_if_sold_out(&self) -> PortResult<()> {
+        self.call(PortCall::EndIfSoldOut, self.inner.end_if_sold_out()).await
     }
 }
 

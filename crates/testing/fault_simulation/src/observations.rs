@@ -128,6 +128,19 @@ impl SimOutcome {
         self.by_slice.iter().filter(above).map(|(id, _)| *id).collect()
     }
 
+    /// Of each stock by whose plans somebody was released: its size, and how many took from it.
+    pub fn stocks(&self) -> BTreeMap<u64, (u32, u32)> {
+        let mut stocks = BTreeMap::new();
+        for (id, released) in &self.by_slice {
+            let planned_under = self.slices.get(id).map(|slice| slice.valve_from);
+            let valve = self.valves.iter().find(|change| Some(change.from) == planned_under);
+            if let Some(stock) = valve.and_then(|change| change.valve.stock()) {
+                stocks.entry(stock.order).or_insert((stock.size.get(), 0)).1 += released;
+            }
+        }
+        stocks
+    }
+
     /// How many were released from one instant until before another.
     pub fn released_between(&self, from: Timestamp, until: Timestamp) -> usize {
         self.times.iter().filter(|at| (from..until).contains(at)).count()

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use waitroom::ports::{
     Admissions, AuditTrail, EntryCount, KeyAdmin, Keys, LineBack, LineFront, LineLength, MinuteLog, Permits,
-    Plans, QuietSwitch, RoomReader, Slices, StatusBoard, Store, ThrottleStore, TicketCounter,
+    Plans, QuietSwitch, RoomReader, Slices, StatusBoard, StockCount, Store, ThrottleStore, TicketCounter,
 };
 use waitroom::{Room, Timestamp};
 
@@ -18,6 +18,7 @@ pub trait LedgerPorts:
     + QuietSwitch
     + Admissions
     + Permits
+    + StockCount
     + Plans
     + Slices
     + StatusBoard
@@ -35,6 +36,7 @@ impl<L> LedgerPorts for L where
         + QuietSwitch
         + Admissions
         + Permits
+        + StockCount
         + Plans
         + Slices
         + StatusBoard

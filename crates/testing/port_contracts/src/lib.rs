@@ -20,6 +20,7 @@ pub mod line;
 pub mod permits;
 pub mod room;
 pub mod slices;
+pub mod stock;
 pub mod visitor;
 
 pub use fixture::{Fixture, LedgerPorts, LinePorts};
@@ -51,6 +52,11 @@ macro_rules! port_contracts {
             permits::permits_are_given_no_faster_than_the_rate,
             permits::of_concurrent_doors_none_gets_more_than_there_is,
             permits::who_goes_straight_in_counts_as_joined_and_released,
+            stock::a_stock_admits_as_many_as_it_has_and_the_first_come_first,
+            stock::whoever_is_admitted_already_takes_nothing,
+            stock::of_concurrent_batches_exactly_as_many_are_admitted,
+            stock::each_order_counts_for_itself,
+            stock::a_room_ends_when_its_stock_is_sold_and_not_before,
             slices::a_plan_is_written_once,
             slices::recent_returns_the_two_latest_plans_newest_first,
             slices::a_slice_is_taken_once,

@@ -153,6 +153,14 @@ pub async fn of_two_concurrent_throttle_runs_one_is_remembered<F: Fixture>() {
 pub async fn a_status_can_be_published<F: Fixture>() {
     let fixture = F::new().await;
     let rate = Rate::new(300).expect("within bounds");
-    let status = LineStatus { reached: 4100, overtaken: 1, disorder: 300, waiting: 9120, rate, slow: true };
+    let status = LineStatus {
+        reached: 4100,
+        overtaken: 1,
+        disorder: 300,
+        waiting: 9120,
+        rate,
+        slow: true,
+        left: None,
+    };
     fixture.ledger().publish(status).await.expect("publish");
 }

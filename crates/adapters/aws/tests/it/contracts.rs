@@ -48,6 +48,7 @@ impl Fixture for OnDynamoDbLocal {
             ("closes", room.closes.map(time)),
             ("ends", room.ends.map(time)),
             ("then_off", room.then_off.then_some(AttributeValue::Bool(true))),
+            ("stock", room.stock.map(|stock| text(&stock))),
             ("notice", notice.map(|notice| text(notice))),
             ("link", room.notice.link.as_ref().map(|link| text(link))),
             ("rehearsal", room.rehearsal.map(|mark| text(&mark))),

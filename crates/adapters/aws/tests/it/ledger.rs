@@ -153,6 +153,7 @@ fn one_failed_status_does_not_stop_the_others() {
             waiting: 9120,
             rate: Rate::MIN,
             slow: true,
+            left: None,
         };
         assert_eq!(test.store.publish(status).await.unwrap_err().fault, Fault::Broken);
         assert_eq!(test.item("status/3").await, None, "an incomplete item must not be created");

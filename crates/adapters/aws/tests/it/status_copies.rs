@@ -11,8 +11,15 @@ use waitroom::{LineStatus, Rate};
 
 use crate::room::{config, run};
 
-const STATUS: LineStatus =
-    LineStatus { reached: 4100, overtaken: 7, disorder: 300, waiting: 9120, rate: Rate::MIN, slow: false };
+const STATUS: LineStatus = LineStatus {
+    reached: 4100,
+    overtaken: 7,
+    disorder: 300,
+    waiting: 9120,
+    rate: Rate::MIN,
+    slow: false,
+    left: None,
+};
 
 /// The copies of the status, behind the wire protocol of DynamoDB, and the ids of those that were written.
 #[derive(Clone, Default)]
@@ -24,7 +31,7 @@ struct Table {
 impl Table {
     /// Every copy has this status.
     fn with(status: LineStatus) -> Self {
-        let LineStatus { reached, overtaken, disorder, waiting, rate, slow } = status;
+        let LineStatus { reached, overtaken, disorder, waiting, rate, slow, left: _ } = status;
         let number = |number: u64| json!({ "N": number.to_string() });
         let copy = |digit: u8| {
             json!({
@@ -120,6 +127,7 @@ fn a_changed_status_is_written_to_every_copy() {
             LineStatus { waiting: 9121, ..STATUS },
             LineStatus { rate: Rate::MAX, ..STATUS },
             LineStatus { slow: true, ..STATUS },
+            LineStatus { left: Some(200), ..STATUS },
         ];
         for changed in changes {
             let table = Table::with(STATUS);

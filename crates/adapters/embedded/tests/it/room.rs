@@ -101,7 +101,7 @@ fn polls_read_the_current_status_also_after_a_restart() {
     let rate = Rate::new(300).unwrap();
     assert_eq!(
         line(&test),
-        LineStatus { reached: 0, overtaken: 0, disorder: 0, waiting: 0, rate, slow: false }
+        LineStatus { reached: 0, overtaken: 0, disorder: 0, waiting: 0, rate, slow: false, left: None }
     );
     (1..=3).for_each(|n| block_on(test.store.join(port_contracts::visitor::visitor(n))).unwrap());
     let plan = plan_from(None, test.time.now(), Rate::MAX);
@@ -110,8 +110,15 @@ fn polls_read_the_current_status_also_after_a_restart() {
     assert_eq!(block_on(test.store.take(slice, ConsumerRun(1))).unwrap(), Taken::Here { released: 0 });
     block_on(test.store.record(slice, progress(2, 2))).unwrap();
     block_on(test.store.hold(Some(Rate::MIN))).unwrap();
-    let expected =
-        LineStatus { reached: 2, overtaken: 0, disorder: 0, waiting: 3, rate: Rate::MIN, slow: true };
+    let expected = LineStatus {
+        reached: 2,
+        overtaken: 0,
+        disorder: 0,
+        waiting: 3,
+        rate: Rate::MIN,
+        slow: true,
+        left: None,
+    };
     assert_eq!(line(&test), expected);
     assert_eq!(line(&test.restarted()), expected);
 }

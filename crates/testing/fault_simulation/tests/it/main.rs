@@ -20,6 +20,7 @@ mod receipts;
 mod release;
 mod schedules;
 mod sequence;
+mod stock;
 mod storage;
 mod straight_in;
 mod throttle_table;

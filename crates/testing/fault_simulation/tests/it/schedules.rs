@@ -116,6 +116,10 @@ fn random_run_over(line: Option<LineBehaviour>, seed: u64, chance: f64, killed: 
                 let mode = if rng.random_bool(0.7) { Mode::Overflow } else { Mode::Line };
                 world.change_room(move |room| room.settings.mode = mode);
             }
+            16 => {
+                let size = rng.random_range(1..=300).try_into().unwrap();
+                world.change_room(move |room| room.sell(size));
+            }
             9 if killed => _ = world.kill_one_consumer(),
             10 if killed => {
                 world.kill();
@@ -138,7 +142,7 @@ fn random_run_over(line: Option<LineBehaviour>, seed: u64, chance: f64, killed: 
     largest_rate = largest_rate.max(rate);
     world.change_room(|room| {
         room.turn(RoomState::On);
-        (room.closes, room.ends) = (None, None);
+        (room.closes, room.ends, room.stock) = (None, None, None);
     });
     world.set_rate(rate);
     world.shop.set(ShopHealth::Answers(Duration::from_millis(50)));
@@ -157,6 +161,9 @@ fn assert_nobody_is_lost_or_counted_twice(seed: u64, (outcome, largest_rate): &(
     let let_in = released + outcome.straight;
     assert!(outcome.counted <= let_in.into(), "seed {seed}: counted more than were let in");
     assert_eq!(outcome.above_rate(), None, "seed {seed}");
+    for (order, (size, taken)) in outcome.stocks() {
+        assert!(taken <= size, "seed {seed}: {taken} of the stock of {size} by order {order}");
+    }
     // Visitors are released in batches of ten. A fault may delay one batch more into the same second.
     let largest = outcome.largest_second();
     assert!(

@@ -150,6 +150,30 @@ fn a_poll_tells_who_comes_too_late() {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
+fn what_is_left_of_a_stock_is_said_as_long_as_the_room_has_one() {
+    for state in RoomState::ALL {
+        for ends in [None, Some(NOW)] {
+            // What was published last stays when the stock is withdrawn.
+            for (has_stock, left) in [(true, Some(200)), (true, Some(0)), (false, Some(200)), (false, None)] {
+                let mut ledger = Ledger::new().admit(OTHER, NOW + HOUR);
+                let room = &mut ledger.room;
+                (room.state, room.ends) = (state, ends);
+                if has_stock {
+                    room.sell(5000.try_into().unwrap());
+                    room.state = state;
+                }
+                room.schedule_valve(&room.clone(), NOW - 2 * HOUR, HOUR);
+                ledger.line.left = left;
+                for visitor in [vec![], vec![mine()], vec![place("ab12", OTHER, "8")]] {
+                    ledger.check(&visitor.iter().map(String::as_str).collect::<Vec<_>>());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs Velocity: cargo xtask test stack_template"]
 fn the_largest_numbers_are_not_rounded() {
     let mut ledger = Ledger::new();
     ledger.line.reached = Ticket::MAX;

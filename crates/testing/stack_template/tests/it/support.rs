@@ -60,6 +60,7 @@ impl Ledger {
             &room,
             waitroom::LineReach { reached: 4100, overtaken: 2100, disorder: 300 },
             9120,
+            None,
         );
         Self {
             room,
@@ -112,6 +113,9 @@ impl Ledger {
                     item[name] = json!({ "N": at.as_millis().to_string() });
                 }
             }
+            if let Some(stock) = self.room.stock {
+                item["stock"] = json!({ "N": stock.size.to_string() });
+            }
             if !self.room.notice.text.as_str().is_empty() {
                 item["notice"] = json!({ "S": escaped(self.room.notice.text.as_str()) });
             }
@@ -135,6 +139,9 @@ impl Ledger {
             item["waiting"] = json!({ "N": self.line.waiting.to_string() });
             item["rate"] = json!({ "N": self.line.rate.to_string() });
             item["slow"] = json!({ "BOOL": self.line.slow });
+            if let Some(left) = self.line.left {
+                item["left"] = json!({ "N": left.to_string() });
+            }
         }
         item
     }
