@@ -117,12 +117,17 @@ export function isPaused({ state }) {
   return state === "paused" || state === "closed-paused";
 }
 
+/** Whether so many are ahead that nothing may be left when it is this visitor's turn. */
+export function isScarce({ stock = Infinity }, { ahead }) {
+  return stock <= ahead;
+}
+
 /** The state to show while the visitor waits. */
-export function waitingState(line, { latest }) {
+export function waitingState(line, expected) {
   const { slow, opensAt } = line;
   if (isPaused(line)) return opensAt === undefined ? "paused" : "opening";
   if (slow) return "slower";
-  return latest <= 2 * MINUTE ? "soon" : "waiting";
+  return expected.latest <= 2 * MINUTE && !isScarce(line, expected) ? "soon" : "waiting";
 }
 
 /** Whether the line has passed this ticket by, so that the door should be asked about it. */

@@ -3,7 +3,9 @@
 // memory.js stores.
 
 import * as bell from "./bell.js";
-import { MINUTE, forecast, isPaused, lineAt, narrow, place, progress, reachedMilestone, waitingState } from "./line.js";
+import {
+  MINUTE, forecast, isPaused, isScarce, lineAt, narrow, place, progress, reachedMilestone, waitingState,
+} from "./line.js";
 import * as memory from "./memory.js";
 import * as view from "./view.js";
 import { byOwnClock, hear, refused } from "./visitor.js";
@@ -27,6 +29,7 @@ const journey = ownPlace && memory.journey(ownPlace);
 /** The texts in the visitor's language. */
 let words;
 let state;
+/** What the hint means that is shown. */
 let hint;
 /** The last answer about this visitor's place. */
 let line;
@@ -178,28 +181,33 @@ function showPlace(trips = []) {
   const isRecent = (at) => at !== undefined && now - at < EXPLAINED_FOR;
   const isLonger = (next === "waiting" || next === "soon") && isRecent(range.laterAt);
   const key = !isPaused(line) && isRecent(anewAt) ? "anewHint" : isLonger ? "longerHint" : `${next}Hint`;
-  const explanation = isOpening ? words.text("openingHint", { time: words.date(line.opens) }) : words.text(key);
+  const usual = isOpening ? words.text("openingHint", { time: words.date(line.opens) }) : words.text(key);
+  const scarce = isScarce(line, expected) && words.text("scarceHint", { left: words.number(line.stock), ahead });
+  // While nobody is let in, the visitor reads why, too.
+  const explanation = scarce ? (isPaused(line) ? `${usual} ${scarce}` : scarce) : usual;
   const numbers = `${words.text("ahead")} ${ahead}. ${words.text("when")}: ${when}.`;
   const isNewMessage = line.message && line.message !== announced.message;
   const message = isNewMessage ? `${words.text("message")}: ${line.message}` : "";
   const isDue = isPressed || reachedMilestone(announced.ahead, expected.ahead);
-  if (!showState(next, explanation, `${numbers} ${message}`) && (isDue || message)) {
+  // Its numbers change with nearly every poll.
+  const meaning = scarce ? `${usual} scarce` : usual;
+  if (!showState(next, explanation, `${numbers} ${message}`, meaning) && (isDue || message)) {
     view.announce(`${isDue ? numbers : ""} ${message}`);
   }
   announced = { ahead: isDue ? expected.ahead : announced.ahead, message: line.message };
 }
 
-/** Shows a state, and announces it if it or its explanation changed. Returns whether it did. */
-function showState(next, explanation = words.text(`${next}Hint`), details = "") {
+/** Shows a state, and announces it if it or the `meaning` of its explanation changed. Returns whether it did. */
+function showState(next, explanation = words.text(`${next}Hint`), details = "", meaning = explanation) {
   // The time in the hint of "held" is computed from each poll and may differ by a minute: that is no change.
-  const isChanged = next !== state || (explanation !== hint && next !== "held");
+  const isChanged = next !== state || (meaning !== hint && next !== "held");
   const isTurn = next === "turn" || next === "held";
   const isAway = next === "closed" || next === "ended";
   const isPlaceless = isAway || next === "blocked";
-  [state, hint] = [next, explanation];
+  [state, hint] = [next, meaning];
   view.setState(state);
   view.fill("state", words.text(state));
-  view.fill("hint", hint);
+  view.fill("hint", explanation);
   view.show("enter", isTurn);
   if (isTurn) view.moveFocus("polls", "enter");
   view.show("polls", !isTurn);
@@ -208,7 +216,7 @@ function showState(next, explanation = words.text(`${next}Hint`), details = "") 
   if (isTurn || isPlaceless) view.show("place", false);
   if (!isAway) view.setLink();
   view.setTab(isTurn || isAway || state === "paused" || state === "opening" ? `${words.text(state)} – ${room}` : room, isTurn);
-  if (isChanged) view.announce(`${words.text(state)}. ${hint} ${details}`);
+  if (isChanged) view.announce(`${words.text(state)}. ${explanation} ${details}`);
   return isChanged;
 }
 

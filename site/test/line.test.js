@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {
-  MINUTE, forecast, idlePoll, isPassed, lineAt, narrow, nextPoll, place, pollAroundOpening, progress, reachedMilestone,
+  MINUTE, forecast, idlePoll, isPassed, isScarce, lineAt, narrow, nextPoll, place, pollAroundOpening, progress, reachedMilestone,
   retryIn, waitingState,
 } from "../line.js";
 
@@ -199,6 +199,16 @@ test("the state shown follows the status and the forecast", () => {
   assert.equal(waitingState({ state: "paused", slow: true, opensAt: 7 }, far), "opening");
   assert.equal(waitingState({ state: "on", slow: true }, { latest: 2 * MINUTE }), "slower");
   assert.equal(waitingState({ state: "on", slow: false }, { latest: 2 * MINUTE }), "soon");
+});
+
+test("a visitor is warned whose place is beyond the stock", () => {
+  assert.equal(isScarce({ stock: 200 }, { ahead: 200 }), true, "the 200 are ahead");
+  assert.equal(isScarce({ stock: 200 }, { ahead: 199 }), false);
+  assert.equal(isScarce({ stock: 0 }, { ahead: 0 }), true);
+  assert.equal(isScarce({}, { ahead: 10_000 }), false, "a room without a stock");
+  const near = { latest: MINUTE, ahead: 3 };
+  assert.equal(waitingState({ state: "on", slow: false, stock: 3 }, near), "waiting", "not any moment now");
+  assert.equal(waitingState({ state: "on", slow: false, stock: 4 }, near), "soon");
 });
 
 test("the room says which tickets the line has overtaken", () => {

@@ -62,6 +62,16 @@ const SCENES: &[Scene] = &[
             (line.rate, line.disorder) = (Rate::new(60).unwrap_or(Rate::MIN), 600);
         }),
     ),
+    scene(
+        "scarce",
+        "more people are ahead than will be let in",
+        SceneAnswer::Waiting(|room, line, _| {
+            if let Ok(size) = 5000.try_into() {
+                room.sell(size);
+            }
+            line.left = Some(200);
+        }),
+    ),
     Scene { ticket: 4301, ..scene("soon", "almost there", SceneAnswer::Waiting(|_, _, _| {})) },
     scene(
         "slower",
@@ -153,7 +163,8 @@ async fn poll(scene: &Scene, room: &Room, now: Timestamp) -> HttpResponse {
     let mut room = room.clone();
     room.turn(RoomState::On);
     let rate = Rate::new(300).unwrap_or(Rate::MIN);
-    let mut line = LineStatus { reached: 4100, overtaken: 0, disorder: 0, waiting: 9120, rate, slow: false };
+    let mut line =
+        LineStatus { reached: 4100, overtaken: 0, disorder: 0, waiting: 9120, rate, slow: false, left: None };
     let visitor = match scene.answer {
         SceneAnswer::Waiting(adapt) => {
             adapt(&mut room, &mut line, now);

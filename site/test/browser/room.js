@@ -123,11 +123,12 @@ export function browser() {
 
 /** The scenes of /preview/, in the order of its list. */
 export const SCENES = [
-  "waiting", "message", "vague", "soon", "slower", "paused", "opening", "closed", "ended", "turn", "held", "anew", "unheard", "blocked", "finding",
+  "waiting", "message", "vague", "scarce", "soon", "slower", "paused", "opening", "closed", "ended", "turn", "held", "anew",
+  "unheard", "blocked", "finding",
 ];
 
 /** The value of `html[data-state]` in each scene, where it is not the scene's name. */
-export const STATE_OF = { message: "waiting", vague: "waiting", anew: "waiting" };
+export const STATE_OF = { message: "waiting", vague: "waiting", scarce: "waiting", anew: "waiting" };
 
 /** Opens a scene and waits until the page is in its state. */
 export async function openScene(page, room, scene) {

@@ -64,6 +64,15 @@ test("the preview shows what a visitor reads whose old place is no longer valid"
   await page.close();
 });
 
+test("who stands beyond the stock reads how many are left and how many are ahead", async () => {
+  const page = await chrome.newPage();
+  await openScene(page, room, "scarce");
+  const ahead = await page.locator("[data-bk=ahead]").textContent();
+  const expected = TEXTS.en.scarceHint.replace("{left}", "200").replace("{ahead}", ahead);
+  await page.locator("[data-bk=hint]", { hasText: expected }).waitFor();
+  await page.close();
+});
+
 test("who comes too late reads the operator's text and can follow the link, and sees no place", async () => {
   const page = await chrome.newPage();
   for (const scene of ["closed", "ended"]) {
