@@ -56,7 +56,6 @@ macro_rules! port_contracts {
             stock::whoever_is_admitted_already_takes_nothing,
             stock::of_concurrent_batches_exactly_as_many_are_admitted,
             stock::each_order_counts_for_itself,
-            stock::a_room_ends_when_its_stock_is_sold_and_not_before,
             slices::a_plan_is_written_once,
             slices::recent_returns_the_two_latest_plans_newest_first,
             slices::a_slice_is_taken_once,

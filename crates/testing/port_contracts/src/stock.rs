@@ -86,6 +86,20 @@ pub async fn each_order_counts_for_itself<F: Fixture>() {
     assert_eq!(left, (1, 2));
 }
 
+/// Not among the clauses for every adapter: DynamoDB Local does not accept as many writes in one transaction.
+pub async fn whole_batches_are_taken_from_a_large_stock<F: Fixture>() {
+    let fixture = F::new().await;
+    let (store, stock) = (fixture.ledger(), stock(5000, 1));
+    for (from, left) in [(1, 4990), (11, 4980)] {
+        let answers = store.admit_from(stock, batch(from..from + 10)).await.expect("admit");
+        assert_eq!((answers, store.left(stock).await.expect("count")), (vec![Some(Admitted::Now); 10], left));
+    }
+    // Some of a batch are admitted already.
+    let answers = store.admit_from(stock, batch(16..=25)).await.expect("admit");
+    assert_eq!((admitted(&answers), store.left(stock).await.expect("count")), (5, 4975));
+}
+
+/// The same.
 pub async fn a_room_ends_when_its_stock_is_sold_and_not_before<F: Fixture>() {
     let fixture = F::new().await;
     let store = fixture.ledger();

@@ -129,6 +129,20 @@ mod on_localemu {
         super::run(contract::<super::OnLocalEmu>());
     }
 
+    #[test]
+    #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
+    fn whole_batches_are_taken_from_a_large_stock() {
+        super::run(port_contracts::stock::whole_batches_are_taken_from_a_large_stock::<super::OnLocalEmu>());
+    }
+
+    #[test]
+    #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
+    fn a_room_ends_when_its_stock_is_sold_and_not_before() {
+        super::run(port_contracts::stock::a_room_ends_when_its_stock_is_sold_and_not_before::<
+            super::OnLocalEmu,
+        >());
+    }
+
     port_contracts::port_contracts!(
         #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
         super::OnLocalEmu,

@@ -6,6 +6,7 @@
 //! - `room-format-1-closing.redb.gz`: a file with the closing record of a rehearsal.
 //! - `room-format-1-10000.redb.gz`: ten thousand browsers in line, as `beekeeper local` kept them before there was a release.
 //! - `room-format-2.redb.gz`: two hundred who joined together, and some of them left.
+//! - `room-format-2-stock.redb.gz`: a room with a stock of three, of which one was taken.
 //!
 //! The files are never written again. Another format gets another file next to them.
 
@@ -27,8 +28,8 @@ use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableHand
 use tempfile::TempDir;
 use waitroom::ports::{
     Admissions, Admitted, AuditTrail, ConsumerRun, KeyAdmin, KeyBoard, Keys, LineBack, LineFront, LineLength,
-    MinuteLog, PlanRecord, Plans, RoomAdmin, RoomReader, Slices, StatusBoard, Taken, ThrottleMemory,
-    ThrottleStore, TicketCounter,
+    MinuteLog, PlanRecord, Plans, RoomAdmin, RoomReader, Slices, StatusBoard, StockCount, Taken,
+    ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::throttle_rules::{Finding, Sample, Verdict};
 use waitroom::{
@@ -46,6 +47,7 @@ const COMPLETE: &str = "room-format-1-complete.redb.gz";
 const CLOSING: &str = "room-format-1-closing.redb.gz";
 const CROWD: &str = "room-format-1-10000.redb.gz";
 const TOGETHER: &str = "room-format-2.redb.gz";
+const STOCK: &str = "room-format-2-stock.redb.gz";
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
@@ -291,7 +293,7 @@ fn those_who_joined_together_are_received_in_their_order() {
 #[test]
 fn the_fixtures_have_every_table_and_every_record() {
     let (mut tables, mut singles) = (Vec::new(), Vec::new());
-    for name in [FIRST, COMPLETE, CLOSING] {
+    for name in [FIRST, COMPLETE, CLOSING, STOCK] {
         let directory = unpacked(name);
         let database = Database::open(directory.path().join(EmbeddedStore::FILE)).unwrap();
         let transaction = database.begin_read().unwrap();
@@ -310,6 +312,35 @@ fn no_fixture_is_lost() {
     assert_fixture(&path(CLOSING), write_closing);
     assert_fixture(&path(CROWD), || panic!("only the version before the first release can write it"));
     assert_fixture(&path(TOGETHER), write_together);
+    assert_fixture(&path(STOCK), write_stock);
+}
+
+fn admissions(tickets: impl IntoIterator<Item = u64>) -> Vec<(Token, Admission)> {
+    let by = AdmittedBy::Slice(SLICE);
+    tickets.into_iter().map(|ticket| (waiting(ticket).token, admission(by))).collect()
+}
+
+fn write_stock() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
+    let sell = |room: &mut Room| room.sell(3.try_into().unwrap());
+    let (_, selling) = block_on(store.change("set how many more are let in", note, sell)).unwrap();
+    block_on(store.admit_from(selling.stock.unwrap(), admissions([1]))).unwrap();
+    store.close();
+    pack(directory.path(), STOCK);
+}
+
+#[test]
+fn a_stock_is_counted_on() {
+    let directory = unpacked(STOCK);
+    let store = open(directory.path());
+    let room = block_on(store.room()).unwrap();
+    let stock = room.stock.unwrap();
+    assert_eq!((stock.size.get(), block_on(store.left(stock)).unwrap()), (3, 2));
+    assert_eq!(room.valves.last().unwrap().valve.stock(), Some(stock));
+    let answers = block_on(store.admit_from(stock, admissions([2, 3, 4]))).unwrap();
+    assert_eq!(answers, [Some(Admitted::Now), Some(Admitted::Now), None]);
 }
 
 fn write_together() {

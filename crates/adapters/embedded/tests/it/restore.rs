@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use embedded::{BackupError, EmbeddedStore, Restored};
 use futures_executor::block_on;
-use port_contracts::visitor::visitor;
+use port_contracts::visitor::{admission, visitor};
 use tempfile::TempDir;
-use waitroom::ports::{EntryCount, LineBack, MinuteLog, RoomAdmin, RoomReader, TicketCounter};
-use waitroom::{Author, LineTotals, Place};
+use waitroom::ports::{
+    Admitted, EntryCount, LineBack, MinuteLog, RoomAdmin, RoomReader, StockCount, TicketCounter,
+};
+use waitroom::{AuditNote, AuditSubject, Author, LineTotals, Place, Room};
 
 use crate::support::TestStore;
 
@@ -100,6 +102,25 @@ fn a_line_that_is_replaced_has_a_closing_record() {
     let minutes = block_on(test.store.minutes(ends)).unwrap();
     let last = minutes.last().unwrap().totals;
     assert_eq!((last.at, last.epoch, last.joined, last.waiting), (ends, epoch, 2, 2));
+}
+
+#[test]
+fn what_was_taken_of_a_stock_since_the_backup_is_not_taken_again() {
+    let test = TestStore::new();
+    let sell = |room: &mut Room| room.sell(5.try_into().unwrap());
+    let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
+    let (_, selling) = block_on(test.store.change("set how many more are let in", note, sell)).unwrap();
+    let stock = selling.stock.unwrap();
+    let admit = |test: &TestStore, tickets: std::ops::RangeInclusive<u64>| {
+        let admissions = tickets.map(|ticket| (visitor(ticket).token, admission(ticket, 1))).collect();
+        block_on(test.store.admit_from(stock, admissions)).unwrap()
+    };
+    let backup = Backup::of(&test);
+    admit(&test, 1..=3);
+    backup.restore(&test).unwrap();
+    let test = backup.opened();
+    assert_eq!((block_on(test.store.left(stock)).unwrap(), test.store.status().left), (2, Some(2)));
+    assert_eq!(admit(&test, 4..=6), [Some(Admitted::Now), Some(Admitted::Now), None]);
 }
 
 /// Some numbers are given to nobody, so the highest is above how many joined.
