@@ -127,6 +127,7 @@ fn overflow(room: &Room) -> &'static str {
         Valve::Open(_) => {
             "overflow: a line has formed, and newcomers go straight in once hardly anybody has waited for a minute"
         }
+        Valve::Limited(..) => "overflow: while there's a stock, everyone joins the line",
         Valve::Closed => "overflow",
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::ports::PlanRecord;
 use crate::time::millis;
-use crate::{Plan, Rate, Room, Slice, Timestamp, ValveChange, Window};
+use crate::{Plan, Rate, Room, Slice, Timestamp, Valve, ValveChange, Window};
 
 impl Plan {
     /// The plan that is due at `now`, if one is. `recent` are the latest plans, newest first. `minute` is the time that

@@ -37,7 +37,7 @@ impl Valve {
     pub fn stock(self) -> Option<Stock> {
         match self {
             Self::Limited(_, stock) => Some(stock),
-            Self::Open(_) | Self::Closed => None,
+            Self::Open(_) | Self::Doors(_) | Self::Closed => None,
         }
     }
 }
@@ -76,7 +76,9 @@ pub(crate) struct WantedValve {
 pub struct ValveSchedule(Vec<ValveChange>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a valve schedule has the form <instant>=<rate, rate/stock, doors-rate or closed> …, with increasing instants")]
+#[error(
+    "a valve schedule has the form <instant>=<rate, rate/stock, doors-rate or closed> …, with increasing instants"
+)]
 pub struct ValveScheduleError;
 
 impl ValveSchedule {
@@ -363,7 +365,17 @@ mod tests {
             assert_eq!(text.parse::<ValveSchedule>().unwrap().to_string(), text);
         }
         for wrong in [
-            "60", "0=", "=60", "0=0", "0=open", "0=doors-", "0=doors-0", "5=60 5=70", "-1=60", "0=60/5000", "0=60/0/1",
+            "60",
+            "0=",
+            "=60",
+            "0=0",
+            "0=open",
+            "0=doors-",
+            "0=doors-0",
+            "5=60 5=70",
+            "-1=60",
+            "0=60/5000",
+            "0=60/0/1",
         ] {
             assert_eq!(wrong.parse::<ValveSchedule>(), Err(ValveScheduleError), "{wrong}");
         }

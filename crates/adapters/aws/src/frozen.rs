@@ -50,7 +50,7 @@ fn pattern(key: Key) -> String {
     }
 }
 
-const KEYS: [Key; 14] = [
+const KEYS: [Key; 15] = [
     Key::Admission(Token::from_bytes(TOKEN)),
     Key::Room,
     Key::Status(15),

@@ -13,7 +13,7 @@ use crate::keys::Key;
 type Attributes<const N: usize> = [(&'static str, Option<AttributeValue>); N];
 
 /// Names every field of a room, so that one that is stored nowhere does not compile.
-fn room_attributes(room: &Room) -> Attributes<25> {
+fn room_attributes(room: &Room) -> Attributes<26> {
     let Room {
         settings,
         url,

@@ -29,7 +29,7 @@ fn size(stock: Stock, share: u8) -> u32 {
 fn first_share(visitors: &[(Token, Admission)]) -> u8 {
     let index = visitors.iter().find_map(|(_, admission)| match admission.by {
         AdmittedBy::Slice(slice) => Some(slice.index),
-        AdmittedBy::Door => None,
+        AdmittedBy::Door | AdmittedBy::Permit => None,
     });
     // Less than sixteen.
     u8::try_from(index.unwrap_or_default() % u16::from(SHARES)).unwrap_or_default()

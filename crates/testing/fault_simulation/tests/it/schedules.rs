@@ -78,7 +78,7 @@ fn random_run_over(line: Option<LineBehaviour>, seed: u64, chance: f64, killed: 
     }
     world.set_faults(random_faults(seed, chance, world.clock.clone()));
     for _ in 0..rng.random_range(20..60) {
-        match rng.random_range(0..16) {
+        match rng.random_range(0..17) {
             0..5 => world.join(rng.random_range(1..60)),
             5 => {
                 let somebody = {
