@@ -71,8 +71,8 @@ impl Plan {
                 return record.plan.ahead_after_doors(next.from, minute);
             }
             let (plan, end) = (record.plan, next.from.min(record.plan.window.end));
-            // Its slices have said what they did when it is over.
-            let found_nobody = end <= now && record.released == 0 && record.lowest.is_none();
+            // Its slices have said what they did two seconds after it is over: they notice that within one.
+            let found_nobody = end + minute / 30 <= now && record.released == 0 && record.lowest.is_none();
             plan.ahead_at(end, if found_nobody { 0 } else { plan.releases_before(end, minute) }, minute)
         });
         made(Self::starting(number, change, rate, ahead, start, newest.window.end, minute))
@@ -539,13 +539,14 @@ mod tests {
         let first = Plan::due(&[], &room, at(0), MINUTE, HORIZON).unwrap();
         order(&mut room, at(1000), |room| room.quiet = true);
         order(&mut room, at(2500), |room| room.quiet = false);
-        let next = |released, lowest| {
+        let next = |now, released, lowest| {
             let record = PlanRecord { plan: first, released, lowest };
-            Plan::due(&[record], &room, at(2500), MINUTE, SOON).unwrap().releases_from
+            Plan::due(&[record], &room, at(now), MINUTE, SOON).unwrap().releases_from
         };
-        assert_eq!(next(0, None), at(2000), "when it was closed");
+        assert_eq!(next(4000, 0, None), at(2000), "when it was closed");
+        assert_eq!(next(3999, 0, None), at(10_000), "its slices may not have said what they did");
         for (released, lowest) in [(1, Some(1)), (0, Some(1))] {
-            assert_eq!(next(released, lowest), at(10_000), "it may have released a batch");
+            assert_eq!(next(4000, released, lowest), at(10_000), "it may have released a batch");
         }
     }
 
