@@ -11,10 +11,12 @@
 //! admissions for a while costs each visitor one receipt at most, however long that lasts.
 
 mod hand;
+mod known_stock;
 mod progress;
 mod release;
 mod report;
 mod slice_run;
+mod stock;
 mod store;
 mod tally;
 mod waits;

@@ -57,7 +57,7 @@ impl<S: ConsumerStore, C: Clock> SliceRun<'_, S, C> {
         };
         let waiting = count.waiting(reach.reached, now);
         let left = self.store.ledger().left_in(room).await?;
-        self.is_sold_out |= left == Some(0);
+        self.stock.is_sold_out |= left == Some(0);
         let status = LineStatus::of(room, reach, waiting, left);
         // An unchanged status is not written again: an idle room must cost next to nothing.
         self.tally.is_news = self.tally.published != Some(status);

@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use futures_util::{TryFutureExt, future};
-use waitroom::ports::{
-    Admissions, Admitted, Clock, Fault, LineFront, PortError, PortResult, Receipt, StockCount,
-};
-use waitroom::{Admission, AdmittedBy, Place, Room, Stock, Ticket, Timestamp, Token};
+use waitroom::ports::{Admissions, Admitted, Clock, Fault, LineFront, PortError, PortResult, Receipt};
+use waitroom::{Admission, AdmittedBy, Place, Room, Ticket, Timestamp, Token};
 
 use crate::hand::Held;
 use crate::slice_run::SliceRun;
@@ -19,7 +17,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// A visitor's admission, after an attempt to write it.
 #[derive(Clone, Copy, Debug)]
-struct FoundAdmission {
+pub(crate) struct FoundAdmission {
     by: AdmittedBy,
     /// The last call wrote it.
     is_new: bool,
@@ -120,7 +118,7 @@ impl<S: ConsumerStore, C: Clock> SliceRun<'_, S, C> {
         visitors: &[(Place, Vec<Held>)],
         room: &Room,
     ) -> Vec<PortResult<Option<FoundAdmission>>> {
-        if let Some(stock) = room.valve_at(self.slice.valve_from).valve.stock() {
+        if let Some(stock) = self.stock_in(room) {
             return self.admit_from(stock, visitors, room).await;
         }
         let admit = |(visitor, _): &(Place, _)| self.admit(*visitor, room).map_ok(Some);
@@ -130,7 +128,8 @@ impl<S: ConsumerStore, C: Clock> SliceRun<'_, S, C> {
     /// Takes those who are done out of the line, and the others back into the hand.
     async fn settle(&mut self, accounts: Accounts, at: Timestamp) {
         let Accounts { finished, left, kept, charged, wrote, answered, sold_out, failed } = accounts;
-        self.is_sold_out |= sold_out;
+        self.stock.take(charged, self.slice);
+        self.stock.is_sold_out |= sold_out;
         self.tally.leave(left);
         self.hand.put(kept);
         if charged > 0 || wrote {
@@ -184,34 +183,14 @@ impl<S: ConsumerStore, C: Clock> SliceRun<'_, S, C> {
         Ok(self.found(admitted, was_unsure))
     }
 
-    /// The same for all, with one of the stock each: in one call, so that they take them in one transaction.
-    async fn admit_from(
-        &self,
-        stock: Stock,
-        visitors: &[(Place, Vec<Held>)],
-        room: &Room,
-    ) -> Vec<PortResult<Option<FoundAdmission>>> {
-        let admit = || {
-            let admissions = visitors.iter().map(|(visitor, _)| self.admission(visitor, room)).collect();
-            self.store.ledger().admit_from(stock, admissions)
-        };
-        match self.until_known(room, admit).await {
-            Ok((admitted, was_unsure)) => {
-                let found = |admitted: Option<_>| admitted.map(|admitted| self.found(admitted, was_unsure));
-                admitted.into_iter().map(|admitted| Ok(found(admitted))).collect()
-            }
-            Err(error) => visitors.iter().map(|_| Err(error.clone())).collect(),
-        }
-    }
-
-    fn admission(&self, visitor: &Place, room: &Room) -> (Token, Admission) {
+    pub(crate) fn admission(&self, visitor: &Place, room: &Room) -> (Token, Admission) {
         let at = self.clock.now();
         let expires = at + room.settings.lifetimes.admission;
         let by = AdmittedBy::Slice(self.slice.id);
         (visitor.token, Admission { ticket: visitor.ticket, by, at, expires })
     }
 
-    fn found(&self, admitted: Admitted, was_unsure: bool) -> FoundAdmission {
+    pub(crate) fn found(&self, admitted: Admitted, was_unsure: bool) -> FoundAdmission {
         match admitted {
             Admitted::Now => {
                 FoundAdmission { by: AdmittedBy::Slice(self.slice.id), is_new: true, was_unsure }
@@ -222,7 +201,7 @@ impl<S: ConsumerStore, C: Clock> SliceRun<'_, S, C> {
 
     /// Makes a call until the ledger answers, and says whether an earlier one may have been carried out. Does not retry once
     /// the slice's time is over.
-    async fn until_known<T, F: Future<Output = PortResult<T>>>(
+    pub(crate) async fn until_known<T, F: Future<Output = PortResult<T>>>(
         &self,
         room: &Room,
         call: impl Fn() -> F,

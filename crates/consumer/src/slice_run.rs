@@ -7,11 +7,12 @@ use std::time::Duration;
 use futures_util::future;
 use waitroom::ports::{
     Admissions, Clock, ConsumerRun, LineFront, PermitHolder, Permits, PortError, PortResult, RoomReader,
-    Slices, StockCount, Taken,
+    Slices, Taken,
 };
 use waitroom::{DoorPermits, Pace, PaceStep, Room, Slice, Timestamp, ValveChange};
 
 use crate::hand::{Hand, Held};
+use crate::known_stock::KnownStock;
 use crate::report::SliceReport;
 use crate::store::ConsumerStore;
 use crate::tally::Tally;
@@ -41,8 +42,7 @@ pub(crate) struct SliceRun<'a, S, C> {
     pub(crate) tally: Tally,
     pub(crate) pace: Pace,
     pub(crate) hand: Hand,
-    /// Nothing is left of the stock that this slice takes from.
-    pub(crate) is_sold_out: bool,
+    pub(crate) stock: KnownStock,
 }
 
 /// Whom a turn has to release, and when.
@@ -60,7 +60,7 @@ enum NextBatch {
 impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
     pub(crate) fn new(store: &'a S, clock: &'a C, slice: Slice) -> Self {
         let (tally, pace) = (Tally::new(slice), Pace::resumed(slice, 0));
-        Self { store, clock, slice, tally, pace, hand: Hand::default(), is_sold_out: false }
+        Self { store, clock, slice, tally, pace, hand: Hand::default(), stock: KnownStock::default() }
     }
 
     /// Releases the slice until it is over. `None` if another consumer has it.
@@ -104,7 +104,7 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
         if self.clock.now() >= self.slice.ends_at() {
             return ControlFlow::Break(());
         }
-        if self.is_sold_out {
+        if self.stock.is_sold_out {
             return self.end_room().await;
         }
         let room = match read {
@@ -158,17 +158,6 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
             Err(error) => self.tally.failed(&error),
         }
         true
-    }
-
-    /// Whoever finds that nothing is left ends the room, so that everybody reads it at once.
-    async fn end_room(&mut self) -> ControlFlow<()> {
-        match self.store.ledger().end_if_sold_out().await {
-            Ok(()) => ControlFlow::Break(()),
-            Err(error) => {
-                self.pause_after(&error).await;
-                ControlFlow::Continue(())
-            }
-        }
     }
 
     async fn ask_ledger(&mut self) {
@@ -243,6 +232,14 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
     async fn receive(&mut self, most: u32, now: Timestamp, room: &Room) -> Vec<Held> {
         // Visitors who are received after the slice's end could not be admitted.
         let patience = LONGEST_WAIT.min(self.deadline(room).since(now));
+        let most = match self.what_is_left(most, room).await {
+            Ok(0) => return Vec::new(),
+            Ok(most) => most,
+            Err(error) => {
+                self.pause_after(&error).await;
+                return Vec::new();
+            }
+        };
         match self.store.line().receive(most, patience).await {
             Ok(batch) if batch.is_empty() => {
                 self.tally.found_nobody(now, self.clock.now());
@@ -313,7 +310,7 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
     }
 
     /// Counts a failure and pauses, so that retries do not become a storm.
-    async fn pause_after(&mut self, error: &PortError) {
+    pub(crate) async fn pause_after(&mut self, error: &PortError) {
         self.tally.failed(error);
         let until = self.clock.now() + FAILURE_PAUSE;
         self.clock.sleep_until(until.min(self.slice.ends_at())).await;

@@ -12,9 +12,9 @@ use server::{AnswerMetrics, Monitor};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use waitroom::ports::{ThrottleMemory, ThrottleStore};
+use waitroom::ports::{RoomAdmin, ThrottleMemory, ThrottleStore};
 use waitroom::throttle_rules::{Finding, Verdict};
-use waitroom::{Rate, Timestamp, fixture};
+use waitroom::{AuditNote, AuditSubject, Author, Rate, Room, Timestamp, fixture};
 
 fn store() -> (EmbeddedStore, TempDir) {
     let directory = tempfile::tempdir().unwrap();
@@ -52,6 +52,9 @@ async fn every_metric_is_typed_explained_and_frozen() {
     let memory = ThrottleMemory { baseline: None, history: vec![finding], version: 1 };
     assert!(store.remember(memory).await.unwrap());
     store.hold(Some(rate)).await.unwrap();
+    let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
+    let sell = |room: &mut Room| room.sell(5000.try_into().unwrap());
+    store.change("set how many more are let in", note, sell).await.unwrap();
 
     let answer = monitor(&store).await("/metrics").await;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -77,6 +80,7 @@ async fn every_metric_is_typed_explained_and_frozen() {
         "beekeeper_shop_mean_seconds 0.125",
         "beekeeper_shop_failed_requests 3",
         "beekeeper_state{state=\"on\"} 1",
+        "beekeeper_stock 5000",
     ] {
         assert!(body.lines().any(|found| found == line), "{line} in {body}");
     }
