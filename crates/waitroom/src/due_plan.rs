@@ -71,8 +71,10 @@ impl Plan {
                 return record.plan.ahead_after_doors(next.from, minute);
             }
             let (plan, end) = (record.plan, next.from.min(record.plan.window.end));
-            // Its slices have said what they did two seconds after it is over: they notice that within one.
-            let found_nobody = end + minute / 30 <= now && record.released == 0 && record.lowest.is_none();
+            // Its slices have said what they did two seconds after it is over: they notice that within one. A room that was quiet
+            // or paused in between makes nobody wait for that.
+            let notice = if next.valve == Valve::Closed { Duration::ZERO } else { minute / 30 };
+            let found_nobody = end + notice <= now && record.released == 0 && record.lowest.is_none();
             plan.ahead_at(end, if found_nobody { 0 } else { plan.releases_before(end, minute) }, minute)
         });
         made(Self::starting(number, change, rate, ahead, start, newest.window.end, minute))
@@ -539,15 +541,27 @@ mod tests {
         let first = Plan::due(&[], &room, at(0), MINUTE, HORIZON).unwrap();
         order(&mut room, at(1000), |room| room.quiet = true);
         order(&mut room, at(2500), |room| room.quiet = false);
-        let next = |now, released, lowest| {
+        let next = |released, lowest| {
             let record = PlanRecord { plan: first, released, lowest };
+            Plan::due(&[record], &room, at(2500), MINUTE, SOON).unwrap().releases_from
+        };
+        assert_eq!(next(0, None), at(2000), "when it was closed");
+        for (released, lowest) in [(1, Some(1)), (0, Some(1))] {
+            assert_eq!(next(released, lowest), at(10_000), "it may have released a batch");
+        }
+    }
+
+    #[test]
+    fn a_window_that_another_follows_at_once_is_empty_only_once_its_slices_had_time_to_say_so() {
+        let mut room = room(60);
+        let first = Plan::due(&[], &room, at(0), MINUTE, HORIZON).unwrap();
+        order(&mut room, at(1000), set_rate(120));
+        let next = |now| {
+            let record = PlanRecord { plan: first, released: 0, lowest: None };
             Plan::due(&[record], &room, at(now), MINUTE, SOON).unwrap().releases_from
         };
-        assert_eq!(next(4000, 0, None), at(2000), "when it was closed");
-        assert_eq!(next(3999, 0, None), at(10_000), "its slices may not have said what they did");
-        for (released, lowest) in [(1, Some(1)), (0, Some(1))] {
-            assert_eq!(next(4000, released, lowest), at(10_000), "it may have released a batch");
-        }
+        assert_eq!(next(3999), at(6000), "they may have released a batch of ten, eight too many");
+        assert_eq!(next(4000), at(2000), "they would have said so");
     }
 
     #[test]
