@@ -18,7 +18,7 @@ const CALLS: &[(&str, &str, &str, &[&str])] = &[
     ("Producer", "secretsmanager:PutSecretValue", "KeySecret", &[]),
     ("Producer", "sqs:GetQueueAttributes", "Line", &[]),
     ("Producer", "sqs:SendMessage", "Line", &[]),
-    ("Trigger", "dynamodb:BatchGetItem", "Ledger", &["status/*", "stock/*", "window/*"]),
+    ("Trigger", "dynamodb:BatchGetItem", "Ledger", &["minute/*", "status/*", "stock/*", "window/*"]),
     ("Trigger", "dynamodb:GetItem", "Ledger", &["permits", "progress", "room", "tickets"]),
     ("Trigger", "dynamodb:PutItem", "Ledger", &["window/*"]),
     (
