@@ -204,6 +204,11 @@ impl StateChange {
 }
 
 impl AuditedChange {
+    /// Whether a person ordered it. The others are decisions of the throttle, and what the room does by itself.
+    pub fn is_order(&self) -> bool {
+        !matches!(self, Self::Throttle { .. } | Self::SoldOut { .. })
+    }
+
     /// Whether there is a difference.
     pub fn is_change(&self) -> bool {
         match self {
@@ -365,7 +370,9 @@ impl AuditNote {
             }
             AuditSubject::Stretch => AuditedChange::Stretch { from: before.stretch, to: after.stretch },
             AuditSubject::Reset => AuditedChange::Reset { from: before.epoch, to: after.epoch },
-            AuditSubject::Throttle => AuditedChange::Throttle { from: before.rate(), to: after.rate() },
+            AuditSubject::Throttle => {
+                AuditedChange::Throttle { from: before.rate(), to: after.rate() }
+            }
             AuditSubject::Rehearsal if before.rehearsal.is_some() => return None,
             AuditSubject::Rehearsal => AuditedChange::Rehearsal { to: after.rehearsal? },
             AuditSubject::SoldOut if !after.is_over() || before.is_over() => return None,

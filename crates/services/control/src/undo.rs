@@ -45,11 +45,10 @@ impl UndoableOrder {
     /// The last order that changed something and was not taken back. `entries` are oldest first.
     pub fn last(entries: &[AuditEntry]) -> Result<Self, NothingToUndo> {
         let taken_back: Vec<_> = entries.iter().filter_map(|entry| entry.undoes).collect();
-        let orders = entries.iter().rev().filter(|entry| {
-            let is_order =
-                !matches!(entry.change, AuditedChange::Throttle { .. } | AuditedChange::SoldOut { .. });
-            is_order && entry.change.is_change() && entry.undoes.is_none()
-        });
+        let orders = entries
+            .iter()
+            .rev()
+            .filter(|entry| entry.change.is_order() && entry.change.is_change() && entry.undoes.is_none());
         let last = orders.into_iter().find(|entry| !taken_back.contains(&entry.number));
         let last = last.ok_or(NothingToUndo::NoOrder)?;
         let reverted = last.change.reverted().ok_or(match last.change.subject() {

@@ -2,7 +2,7 @@
 
 use control::{AlarmState, HistoryLine};
 use serde::{Deserialize, Serialize};
-use waitroom::{AuditedChange, Timestamp};
+use waitroom::Timestamp;
 
 use super::minutes::ReportedMinute;
 
@@ -42,10 +42,7 @@ impl ReportSummary {
         let wait = waits.reduce(|a, b| if b.0 > a.0 { b } else { a });
         let drained =
             line.and_then(|line| counts().find(|minute| minute.at > line.at && minute.waiting == 0));
-        let is_order = |line: &&HistoryLine| {
-            matches!(line, HistoryLine::Entry(entry)
-                if entry.change.is_change() && !matches!(entry.change, AuditedChange::Throttle { .. } | AuditedChange::SoldOut { .. }))
-        };
+        let is_order = |line: &&HistoryLine| matches!(line, HistoryLine::Entry(entry) if entry.change.is_order() && entry.change.is_change());
         let rang = |line: &&HistoryLine| matches!(line, HistoryLine::Alarm(alarm) if alarm.to == AlarmState::Ringing);
         Self {
             joined: counts().map(|minute| minute.joined).sum(),
