@@ -5,7 +5,7 @@ use aws_model::AccountLimit;
 use clap::{Args, ValueEnum, ValueHint};
 use config::Region;
 use simulation::{ArrivalShape, Arrivals, TimedOrder};
-use waitroom::{Mode, Rate, RoomId};
+use waitroom::{Mode, Oversubscription, Rate, RoomId};
 
 use super::which::KNOWS_AWS;
 use super::{examples, rehearse, time};
@@ -80,6 +80,9 @@ pub(crate) struct ScenarioFlags {
     /// `overflow`: newcomers go straight in while nobody waits [default: the configured room's, or line]
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<Mode>,
+    /// Let in up to so many percent more, to make up for visitors who don't come [default: the configured room's, or none]
+    #[arg(long, value_name = "PERCENT", value_parser = oversubscription, allow_negative_numbers = true)]
+    pub(crate) oversubscribe: Option<Oversubscription>,
     /// The room opens so long after the first visitor comes; until then people join and wait
     #[arg(long, value_name = "TIME", value_parser = opens_after)]
     pub(crate) opens_after: Option<Duration>,
@@ -138,6 +141,7 @@ impl ScenarioFlags {
             arrivals: self.arrivals.or(file.arrivals),
             rate: self.rate.or(file.rate),
             mode: self.mode.or(file.mode),
+            oversubscribe: self.oversubscribe.or(file.oversubscribe),
             opens_after: self.opens_after.or(file.opens_after),
             early: self.early.or(file.early),
             order: if self.order.is_empty() { file.order } else { self.order },
@@ -205,6 +209,11 @@ fn percent(text: &str) -> Result<f64, String> {
     number
         .filter(|number| (0.0..=100.0).contains(number))
         .ok_or_else(|| "must be a percentage from 0 to 100, like 15".into())
+}
+
+fn oversubscription(text: &str) -> Result<Oversubscription, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).parse::<u32>().unwrap_or_default();
+    Oversubscription::new(number).map_err(|error| error.to_string())
 }
 
 fn limit(text: &str) -> Result<(AccountLimit, f64), String> {

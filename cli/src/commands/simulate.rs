@@ -15,7 +15,7 @@ use simulation::{
     SimulatedOrder, Simulation, SimulationAnswer, SimulationProgress, TimedOrder, quotas_to_raise, rate_for,
 };
 use tracing::subscriber::{NoSubscriber, with_default};
-use waitroom::{Mode, Rate};
+use waitroom::{Mode, Oversubscription, Rate};
 
 use crate::arguments::KNOWS_AWS;
 use crate::arguments::{ScenarioFlags, SimulateEvent, Sought};
@@ -173,6 +173,7 @@ fn scenario(
     let mut scenario = Scenario::new(arrivals, rate, host);
     scenario.seed = flags.seed.unwrap_or(scenario.seed);
     scenario.mode = flags.mode.or(config.and_then(|config| config.mode)).unwrap_or_default();
+    scenario.oversubscribe = flags.oversubscribe.or(config.and_then(RoomConfig::oversubscription));
     scenario.opens_after = flags.opens_after;
     scenario.orders.clone_from(&flags.order);
     scenario.habits.give_up = flags.give_up.unwrap_or_default() / 100.0;
@@ -205,6 +206,7 @@ fn account(flags: &ScenarioFlags, config: Option<&RoomConfig>, rate: Rate) -> Re
     room.rate = rate;
     // The throttle of a shop that becomes slow is a function too.
     room.throttle |= flags.shop_bears.is_some();
+    room.counts_turnout |= flags.oversubscribe.is_some();
     Ok(RoomHost::Aws(Box::new(AwsAccount::new(limits, room))))
 }
 
@@ -231,6 +233,7 @@ fn inputs(
         arrivals: scenario.arrivals.shape().told(scenario.arrivals.visitors().into()),
         rate: scenario.rate.get(),
         mode: Some(scenario.mode).filter(|mode| *mode != Mode::default()),
+        oversubscribe_percent: scenario.oversubscribe.map(Oversubscription::get),
         opens_after_seconds: flags.opens_after.map(|after| after.as_secs_f64()),
         early_percent: flags.early,
         orders: flags.order.iter().map(ToString::to_string).collect(),

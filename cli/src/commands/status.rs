@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use anyhow::Result;
 use control::wording::{
     alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, refusals_missing,
-    refused_by_limit, refused_in_full, stock, urls,
+    refused_by_limit, refused_in_full, stock, turnout, urls,
 };
 use control::{AlarmState, Status};
 use document::words;
@@ -60,6 +60,9 @@ fn text(status: &Status, now: Timestamp, colours: Colours) -> String {
         format!("window before  {}", windows.get(1).map_or("none yet", String::as_str)),
         format!("rate           {}", if line.slow { colours.yellow(&rate(status)) } else { rate(status) }),
     ];
+    if let Some(turnout) = turnout(status) {
+        lines.push(format!("turnout        {turnout}"));
+    }
     for (what, at) in [("ends  ", room.ends), ("closes", room.closes), ("opens ", room.opens)] {
         if let Some(at) = at {
             lines.insert(1, format!("{what}         {}, {}", words::at(at), words::ahead(at, now)));

@@ -24,10 +24,11 @@ use tracing::Span;
 use tracing::field::display;
 use waitroom::ports::{
     Admissions, Admitted, Clock, EntryCount, Fault, Keys, LineBack, PermitHolder, Permits, PortError,
-    PortResult, QuietSwitch, RoomReader, StatusBoard, Store, TicketCounter, TokenSource,
+    PortResult, QuietSwitch, RoomReader, StatusBoard, Store, TicketCounter, TokenSource, TurnoutCount,
 };
 use waitroom::{
-    Admission, AdmittedBy, DoorPermits, Epoch, Place, Room, Scheme, Ticket, TicketBlock, Timestamp, Token,
+    Admission, AdmittedBy, DoorPermits, Epoch, Place, Room, Scheme, SliceId, Ticket, TicketBlock, Timestamp,
+    Token,
 };
 
 pub use answer::DoorAnswer;
@@ -46,7 +47,7 @@ waitroom::used_ports! {
     /// What the door needs of a store.
     pub trait ProducerStore: Store<
         Line: TicketCounter + LineBack,
-        Ledger: RoomReader + QuietSwitch + Admissions + Permits + EntryCount + StatusBoard + Keys,
+        Ledger: RoomReader + QuietSwitch + Admissions + Permits + EntryCount + TurnoutCount + StatusBoard + Keys,
     >
 }
 
@@ -86,6 +87,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// How long an admission of a room that is off lasts: for the way to the shop, from which a guard may send the visitor
     /// back to the door once. A guard takes a pass for as long. Whoever comes later has skipped the line, if the room is on again.
     const WAY_TO_SHOP: Duration = Duration::from_mins(5);
+    /// How long an admitted visitor waits for being counted.
+    const LONGEST_COUNT: Duration = Duration::from_millis(500);
     /// How long it is cached which tickets were overtaken.
     const FRESH: Duration = Duration::from_secs(1);
 
@@ -172,7 +175,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             Some(admission) if admission.is_valid(self.clock.now()) => {
                 let ticket = self.ticket_for_pass(&room, &place, Some(&admission), request).await;
                 let to_shop = self.to_shop(&room, place.token, ticket, request).await?;
-                self.count_entry(&admission);
+                self.count_entry(&room, place.token, &admission).await;
                 Ok(to_shop)
             }
             Some(_) => self.newcomer(&room, request).await,
@@ -247,7 +250,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         self.store.ledger().admit(token, admission).await?;
         let to_shop = self.to_shop(room, token, None, request).await?;
         self.refusals.note_join(at);
-        self.count_entry(&admission);
+        self.count_entry(room, token, &admission).await;
         counted.keep();
         let place = Place { epoch: room.epoch, token, ticket };
         Ok(to_shop.handing_out(&place, None, &room.settings.room, self.scheme, request.path))
@@ -356,7 +359,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             let ticket = self.ticket_for_pass(room, &place, before.as_ref(), request).await;
             let to_shop = self.to_shop(room, place.token, ticket, request).await?;
             if let Some(admission) = before.filter(|admission| admission.is_valid(self.clock.now())) {
-                self.count_entry(&admission);
+                self.count_entry(room, place.token, &admission).await;
             }
             return Ok(to_shop);
         }
@@ -401,10 +404,34 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         (is_proven || before.is_some()).then_some(before)
     }
 
-    /// Counts a visitor who came for their pass, unless the room was off.
-    fn count_entry(&self, admission: &Admission) {
-        if admission.by != AdmittedBy::Door {
+    /// Counts a visitor who came for their pass, unless the room was off. Where it matters how many of those come who are released,
+    /// only the first time.
+    async fn count_entry(&self, room: &Room, token: Token, admission: &Admission) {
+        let counts = match admission.by {
+            AdmittedBy::Door => false,
+            AdmittedBy::Slice(slice) if room.settings.oversubscribe.is_some() => {
+                self.comes_first(token, slice).await
+            }
+            AdmittedBy::Slice(_) | AdmittedBy::Permit => true,
+        };
+        if counts {
             self.store.ledger().count_entry();
+        }
+    }
+
+    /// Whether somebody comes for the first time, which is noted. If it can't be, they go to the shop all the same, and a few more
+    /// are released for it.
+    async fn comes_first(&self, token: Token, slice: SliceId) -> bool {
+        let noted = pin!(self.store.ledger().note_came(token, slice));
+        let late = pin!(self.clock.sleep_until(self.clock.now() + Self::LONGEST_COUNT));
+        match future::select(noted, late).await {
+            Either::Left((Ok(is_first), _)) => is_first,
+            Either::Left((Err(error), _)) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, "a visitor came for their pass, and was not counted");
+                false
+            }
+            Either::Right(_) => false,
         }
     }
 

@@ -118,7 +118,7 @@ impl<L: ThrottleLedger, C: Clock, P: Probe> Throttle<L, C, P> {
         // Read again, because the operator may have set another rate while the shop was measured.
         let room = self.ledger.room().await?;
         let wanted = room.settings.rate;
-        let rate = verdict.next_rate(room.rate(), wanted);
+        let rate = verdict.next_rate(room.shop_rate(), wanted);
         let finding = Finding { refused, ..Finding::new(started, sample, memory.baseline, verdict, rate) };
         memory.history.push(finding);
         let too_many = memory.history.len().saturating_sub(Finding::KEPT);

@@ -16,18 +16,18 @@ use tracing::field::{Empty, display};
 use tracing::{Instrument, Span};
 use waitroom::ports::{
     Clock, Dispatch, EntryCount, Fault, LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult,
-    QuietSwitch, RoomReader, StatusBoard, StockCount, Store,
+    QuietSwitch, RoomReader, StatusBoard, StockCount, Store, TurnoutCount,
 };
 use waitroom::{
-    LineCount, LineCounts, LineStatus, LineTotals, Plan, Room, Slice, hardly_waited, overtaken_before,
-    was_empty,
+    LineCount, LineCounts, LineStatus, LineTotals, Plan, Room, Slice, Timestamp, Turnout, hardly_waited,
+    overtaken_before, was_empty,
 };
 
 waitroom::used_ports! {
     /// What the trigger needs of a store.
     pub trait TriggerStore: Store<
         Line: LineLength,
-        Ledger: RoomReader + QuietSwitch + StockCount + Plans + EntryCount + StatusBoard + MinuteLog,
+        Ledger: RoomReader + QuietSwitch + StockCount + Plans + EntryCount + TurnoutCount + StatusBoard + MinuteLog,
     >
 }
 
@@ -131,6 +131,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
                 self.publish(waiting).await.unwrap_or_else(|error| warn(&error));
             }
             if cause == TriggerCause::Minute {
+                self.judge_turnout(&room).await.unwrap_or_else(|error| warn(&error));
                 self.note_minute(&room, waiting).await.unwrap_or_else(|error| warn(&error));
             }
         }
@@ -161,7 +162,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
     ) -> PortResult<()> {
         let now = self.clock.now();
         let quiet = if room.lets_straight_in() {
-            room.quiet || (room.releases() && self.hardly_anybody_waits(room, recent, waiting).await?)
+            room.quiet || (room.releases() && self.hardly_anybody_waits(room, recent, waiting, now).await?)
         } else {
             waiting == 0 && room.releases() && (room.quiet || was_empty(room, recent, now, self.minute))
         };
@@ -178,10 +179,26 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         room: &Room,
         recent: &[PlanRecord],
         waiting: u64,
+        now: Timestamp,
     ) -> PortResult<bool> {
-        let now = self.clock.now();
         let longest = self.store.ledger().longest_wait(now - self.minute).await?;
         Ok(hardly_waited(room, recent, (waiting, longest), now, self.minute))
+    }
+
+    /// Lets the room release as many more as did not come lately. Not while the throttle holds the rate down: what the shop bears
+    /// comes first. Nor in a quiet room, which has nobody to release.
+    async fn judge_turnout(&self, room: &Room) -> PortResult<()> {
+        let makes_up = room.settings.oversubscribe.is_some() && !room.is_slowed() && !room.quiet;
+        let turnout = if makes_up {
+            let counted = Turnout::counted_at(self.clock.now(), self.minute);
+            Some(self.store.ledger().turnout(counted).await?).filter(|turnout| turnout.tells())
+        } else {
+            None
+        };
+        if room.heeds_turnout(turnout) {
+            self.store.ledger().keep_turnout(turnout).await?;
+        }
+        Ok(())
     }
 
     /// Records whom the line has overtaken, as the windows before this run tell.

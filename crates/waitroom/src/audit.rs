@@ -371,7 +371,7 @@ impl AuditNote {
             AuditSubject::Stretch => AuditedChange::Stretch { from: before.stretch, to: after.stretch },
             AuditSubject::Reset => AuditedChange::Reset { from: before.epoch, to: after.epoch },
             AuditSubject::Throttle => {
-                AuditedChange::Throttle { from: before.rate(), to: after.rate() }
+                AuditedChange::Throttle { from: before.shop_rate(), to: after.shop_rate() }
             }
             AuditSubject::Rehearsal if before.rehearsal.is_some() => return None,
             AuditSubject::Rehearsal => AuditedChange::Rehearsal { to: after.rehearsal? },

@@ -14,6 +14,7 @@
 //! | [`Valve`], [`ValveSchedule`] | whether and how fast the room releases visitors, and from when |
 //! | [`Mode`], [`DoorPermits`] | whether and how many newcomers go straight in while nobody waits |
 //! | [`Stock`] | how many more it releases before it ends by itself |
+//! | [`Turnout`], [`Oversubscription`] | how many of those come whom it releases, and how many more it releases for that |
 //! | [`Rate`], [`Plan`], [`Slice`], [`Pace`] | how many visitors a window releases, in which parts, and when |
 //! | [`throttle_rules`] | the rate in force while the shop is slow or failing |
 //! | [`Admission`] | the ledger's record that a visitor may enter |
@@ -67,6 +68,7 @@ mod ticket;
 mod ticket_block;
 mod time;
 mod token;
+mod turnout;
 mod valve;
 mod web_url;
 
@@ -103,5 +105,6 @@ pub use ticket::{Ticket, TicketError};
 pub use ticket_block::TicketBlock;
 pub use time::Timestamp;
 pub use token::{Token, TokenError};
+pub use turnout::{Oversubscription, OversubscriptionError, Turnout, TurnoutError};
 pub use valve::{Valve, ValveChange, ValveSchedule, ValveScheduleError};
 pub use web_url::{WebUrl, WebUrlError};

@@ -34,7 +34,8 @@ pub struct Plan {
     #[serde(default)]
     pub releases_from: Timestamp,
     /// For how many milliseconds of this rate the windows before were ahead when they ended, so long before `releases_from`.
-    /// If this plan is withdrawn, the next one still makes up for it, at its own rate.
+    /// If this plan is withdrawn, the next one still makes up for it, at its own rate. A plan that needs permits doesn't wait for it,
+    /// and leaves it to the one after it.
     #[serde(default)]
     pub ahead: u64,
     /// How many visitors a minute this window releases.

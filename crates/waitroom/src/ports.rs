@@ -19,7 +19,7 @@ use crate::throttle_rules::{Baseline, Finding};
 use crate::{
     Admission, AuditEntry, AuditNote, Author, DoorPermits, Epoch, IssuedTickets, KeyOrder, LineProgress,
     LineReach, LineStatus, LineTotals, MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Stock,
-    Timestamp, Token,
+    Timestamp, Token, Turnout, Window,
 };
 
 /// A failed call to a port: what was attempted, and what the caller may assume.
@@ -205,13 +205,28 @@ pub enum PermitHolder {
     Slice,
 }
 
-/// How many of those who were released in this epoch came to the door for their pass. Whoever comes again is counted again.
+/// How many of those who were released in this epoch came to the door for their pass. Whoever comes again is counted again,
+/// except where [turnouts](TurnoutCount) are counted.
 pub trait EntryCount: Send + Sync {
     /// Counts one. This costs the visitor no write: the count is stored with the record of the minute.
     fn count_entry(&self);
 
     /// `None` if the store does not count them.
     fn entered(&self) -> Option<u64>;
+}
+
+/// Counts who came of those whom slices have released, for rooms that oversubscribe.
+pub trait TurnoutCount: Send + Sync {
+    /// Notes that a visitor came whom this slice has released. Returns whether it is the first time. If the process dies meanwhile,
+    /// one may be missing, but nobody counts twice.
+    fn note_came(&self, visitor: Token, slice: SliceId) -> impl Future<Output = PortResult<bool>> + Send;
+
+    /// The turnout of this epoch's windows that ended in this time.
+    fn turnout(&self, ended: Window) -> impl Future<Output = PortResult<Turnout>> + Send;
+
+    /// Keeps the turnout with the room, unless it [heeds](Room::heeds_turnout) no difference. The store schedules the change of the
+    /// valve and starts the trigger, as [`RoomAdmin::change`] does.
+    fn keep_turnout(&self, turnout: Option<Turnout>) -> impl Future<Output = PortResult<()>> + Send;
 }
 
 /// The ledger's admissions.

@@ -31,6 +31,13 @@ impl Rate {
         Self(self.0.div_ceil(2))
     }
 
+    /// So many percent more, rounded down.
+    #[must_use]
+    pub fn increased_by(self, percent: u32) -> Self {
+        let more = u64::from(self.0) * u64::from(percent) / 100;
+        Self(self.0.saturating_add(u32::try_from(more).unwrap_or(u32::MAX))).min(Self::MAX)
+    }
+
     /// The rate, raised by a quarter of the difference to `wanted`. The step is rounded up, so that repeated calls
     /// reach `wanted`. The result is never more than `wanted`.
     #[must_use]
@@ -69,6 +76,14 @@ mod tests {
             assert_eq!(wrong.parse::<Rate>(), Err(RateError), "{wrong}");
         }
         assert_eq!(RateError.to_string(), "a rate is a whole number of visitors a minute, from 1 to 270000");
+    }
+
+    #[test]
+    fn percent_more_are_rounded_down_and_never_above_the_most() {
+        let rate = |rate| Rate::new(rate).unwrap();
+        assert_eq!(rate(600).increased_by(25), rate(750));
+        assert_eq!((rate(3).increased_by(30), rate(3).increased_by(34)), (rate(3), rate(4)));
+        assert_eq!(Rate::MAX.increased_by(u32::MAX), Rate::MAX);
     }
 
     proptest! {

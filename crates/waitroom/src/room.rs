@@ -8,7 +8,7 @@ use url::Url;
 use crate::valve::WantedValve;
 use crate::{
     Epoch, Message, Mode, Notice, Rate, RehearsalMark, RoomState, Settings, Standing, Stock, StockSize,
-    Stretch, Timestamp, Valve, ValveChange, ValveSchedule, WebUrl,
+    Stretch, Timestamp, Turnout, Valve, ValveChange, ValveSchedule, WebUrl,
 };
 
 /// A room as the ledger stores it: the operator's settings, and its state.
@@ -40,6 +40,10 @@ pub struct Room {
     pub notice: Notice,
     /// The rate that the throttle allows, while it holds the room down.
     pub throttled: Option<Rate>,
+    /// How many came of those who were released, in a room that oversubscribes: as many more are released. `None` while that
+    /// isn't known.
+    #[serde(default)]
+    pub turnout: Option<Turnout>,
     /// Whether nobody waits, and has not for a while. Nothing runs then but the trigger, until somebody joins.
     #[serde(default)]
     pub quiet: bool,
@@ -60,6 +64,9 @@ pub struct Room {
 }
 
 impl Room {
+    /// A difference in percent that is not worth another window.
+    const LEAST_SURPLUS: u32 = 2;
+
     pub fn new(settings: Settings, url: WebUrl, epoch: Epoch) -> Self {
         // Nobody can wait in a new room, so its doors need not wait for that.
         let quiet = settings.mode == Mode::Overflow;
@@ -75,6 +82,7 @@ impl Room {
             stock: None,
             notice: Notice::default(),
             throttled: None,
+            turnout: None,
             quiet,
             highest_rate: None,
             valves: ValveSchedule::default(),
@@ -227,14 +235,35 @@ impl Room {
         self.then_off && self.state == RoomState::Closed
     }
 
-    /// The rate in force: what the operator set, or less while the throttle holds it down.
+    /// The rate in force: how many leave the line. As many as the shop is to get, and more while some of them don't come.
     pub fn rate(&self) -> Rate {
+        self.shop_rate().increased_by(self.surplus())
+    }
+
+    /// How many are to come to the shop: what the operator set, or less while the throttle holds it down.
+    pub fn shop_rate(&self) -> Rate {
         self.throttled.map_or(self.settings.rate, |throttled| throttled.min(self.settings.rate))
+    }
+
+    /// By how many percent more are released, to make up for those who don't come. None are while the throttle holds the rate
+    /// down.
+    pub fn surplus(&self) -> u32 {
+        match (self.settings.oversubscribe, self.turnout) {
+            (Some(most), Some(turnout)) if !self.is_slowed() => turnout.missing_percent().min(most.get()),
+            _ => 0,
+        }
+    }
+
+    /// Whether noting this turnout changes anything that is worth another window.
+    pub fn heeds_turnout(&self, turnout: Option<Turnout>) -> bool {
+        let after = Self { turnout, ..self.clone() };
+        self.turnout.is_some() != turnout.is_some()
+            || self.surplus().abs_diff(after.surplus()) > Self::LEAST_SURPLUS
     }
 
     /// Whether the throttle holds the rate down.
     pub fn is_slowed(&self) -> bool {
-        self.rate() < self.settings.rate
+        self.shop_rate() < self.settings.rate
     }
 
     /// The issuer in this room's passes, as shops compare it: the room's URL without a slash at the end.
@@ -246,7 +275,8 @@ impl Room {
     pub fn valve(&self) -> Valve {
         match self.releases() {
             true if !self.quiet => self.valve_in(&self.standing()),
-            true if self.lets_straight_in() => Valve::Doors(self.rate()),
+            // Whoever goes straight in comes.
+            true if self.lets_straight_in() => Valve::Doors(self.shop_rate()),
             _ => Valve::Closed,
         }
     }
@@ -357,6 +387,30 @@ mod tests {
             room.state = closed;
             assert_eq!(room.valve(), Valve::Closed);
         }
+    }
+
+    #[test]
+    fn a_room_releases_as_many_more_as_do_not_come_unless_the_shop_is_slow() {
+        let mut room = room("https://room.example/");
+        let turnout = |came| Some(Turnout { came, released: 1000 });
+        assert!(room.heeds_turnout(turnout(800)));
+        change(&mut room, |room| room.turnout = turnout(800));
+        assert_eq!((room.rate().get(), room.surplus()), (100, 0), "it is not to");
+        room.settings.oversubscribe = Some(30.try_into().unwrap());
+        assert_eq!((room.rate().get(), room.shop_rate().get(), room.surplus()), (125, 100, 25));
+        assert_eq!((room.valve(), room.is_slowed()), (Valve::Open(Rate::new(125).unwrap()), false));
+        assert!(!room.heeds_turnout(turnout(790)) && room.heeds_turnout(turnout(780)), "27 and 28 percent");
+        assert!(room.heeds_turnout(None) && !room.heeds_turnout(room.turnout));
+        room.turnout = turnout(500);
+        assert_eq!(room.rate().get(), 130, "no more than it may");
+        (room.settings.mode, room.quiet) = (Mode::Overflow, true);
+        assert_eq!(
+            room.valve(),
+            Valve::Doors(Rate::new(100).unwrap()),
+            "everybody comes who goes straight in"
+        );
+        room.throttled = Some(Rate::new(50).unwrap());
+        assert_eq!((room.rate().get(), room.surplus(), room.is_slowed()), (50, 0, true));
     }
 
     #[test]

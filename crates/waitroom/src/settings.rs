@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Message, Mode, Rate, RoomId, Title, WebUrl};
+use crate::{Message, Mode, Oversubscription, Rate, RoomId, Title, WebUrl};
 
 /// What the operator decides about a room.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +16,9 @@ pub struct Settings {
     pub message: Message,
     #[serde(default)]
     pub mode: Mode,
+    /// By how much more than the rate may be released, so that as many come.
+    #[serde(default)]
+    pub oversubscribe: Option<Oversubscription>,
     pub lifetimes: Lifetimes,
 }
 
@@ -38,8 +41,8 @@ impl Default for Lifetimes {
 impl Settings {
     /// A room with defaults for everything that can be left out.
     pub fn new(room: RoomId, title: Title, shop: WebUrl, rate: Rate) -> Self {
-        let (health, message, mode, lifetimes) = Default::default();
-        Self { room, title, shop, health, rate, message, mode, lifetimes }
+        let (health, message, mode, oversubscribe, lifetimes) = Default::default();
+        Self { room, title, shop, health, rate, message, mode, oversubscribe, lifetimes }
     }
 
     /// These settings for a room that ran with others before. What orders change stays as it is there, its rate for one: nobody may

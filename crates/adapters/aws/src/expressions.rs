@@ -213,6 +213,28 @@ pub(crate) fn add_plan(plan: u64, before: &ProgressItem, closed: u64, recorded: 
     )
 }
 
+/// Marks an admission: its visitor came for their pass. Refused if they did before, or if it was deleted.
+pub(crate) fn mark_came() -> Statement {
+    Statement::new(
+        "SET #came = :came",
+        "attribute_exists(#id) AND attribute_not_exists(#came)",
+        [(":came", flag(true))],
+    )
+}
+
+/// Counts one who came of those whom a slice has released.
+pub(crate) fn add_came(delete_after: Timestamp) -> Statement {
+    Statement::new(
+        "SET #format = :format, #delete_after = :delete_after ADD #came :one",
+        "",
+        [
+            (":format", number(FORMAT)),
+            (":delete_after", number(delete_after.as_secs())),
+            (":one", number(1u64)),
+        ],
+    )
+}
+
 /// Takes `count` of a share that has `share`, unless fewer are left.
 pub(crate) fn take_from(share: u32, count: u32) -> Statement {
     Statement::new(
@@ -404,6 +426,8 @@ mod tests {
             set_disorder(7, 300),
             add_plan(7, &before, 4, 300),
             take_from(313, 10),
+            mark_came(),
+            add_came(at),
             publish(status),
             publish(LineStatus { left: Some(7), ..status }),
             set(&room, &[], None),

@@ -6,6 +6,7 @@
 //! - `ledger-format-1-closed.json`: a room that closes and ends by itself, and what it tells those who come too late.
 //! - `ledger-format-1-overflow.json`: a room in which newcomers go straight in, with its permits and somebody who had one.
 //! - `ledger-format-1-stock.json`: a room with a stock, and what was taken of one of its shares.
+//! - `ledger-format-1-turnout.json`: a room that oversubscribes, a visitor who came, and how many did.
 //! - `key-secret.json`: a version of the secret with the keys.
 //!
 //! The files are never written again. Another format gets another file next to them.
@@ -31,15 +32,17 @@ use crate::expressions::{close_count, note_minute};
 use crate::items::{
     Item, ItemError, PermitItem, ProgressItem, Reader, decode_admission, decode_closing, decode_entry,
     decode_memory, decode_minute, decode_plan, decode_slices, decode_tickets, delete_later, encode_admission,
-    encode_entry, encode_memory, encode_plan, item, number, text, time,
+    encode_entry, encode_memory, encode_plan, flag, item, number, text, time,
 };
 use crate::keys::Key;
 use crate::room_item::{decode_last_entry, decode_room, encode_first_status, encode_room};
 use crate::signing_keys::{decode_record, decode_table_keys, encode_record};
 use crate::stock::decode_taken;
+use crate::turnout::decode_came;
 
 const SLICES: Key = Key::Slices(7, 0);
 const SHARE: Key = Key::Stock(17, 3);
+const CAME: Key = Key::Came(7, 2);
 
 const FIRST: &str = "ledger-format-1.json";
 const COMPLETE: &str = "ledger-format-1-complete.json";
@@ -47,6 +50,7 @@ const CLOSING: &str = "ledger-format-1-closing.json";
 const CLOSED: &str = "ledger-format-1-closed.json";
 const OVERFLOW: &str = "ledger-format-1-overflow.json";
 const STOCK: &str = "ledger-format-1-stock.json";
+const TURNOUT: &str = "ledger-format-1-turnout.json";
 const SECRET: &str = "key-secret.json";
 
 fn path(name: &str) -> PathBuf {
@@ -260,6 +264,29 @@ fn a_room_with_a_stock_is_read() {
     assert_eq!(items[&Key::Status(15).id()]["stock"], number(5000u64));
 }
 
+/// Releases more than its rate, because some don't come.
+fn oversubscribed_room() -> Room {
+    let settings = Settings { oversubscribe: Some(30.try_into().unwrap()), ..room().settings };
+    Room { settings, turnout: Some("4800/6000".parse().unwrap()), ..room() }
+}
+
+fn oversubscribed_items() -> Vec<Item> {
+    let mut visitor =
+        encode_admission(token_of_waiter(), &admission(AdmittedBy::Slice(SliceId { plan: 7, index: 2 })));
+    visitor.insert("came".into(), flag(true));
+    let came = item(CAME, [("came", number(4711u64)), ("delete_after", number(1_701_209_600u64))]);
+    vec![encode_room(&oversubscribed_room()), visitor, came]
+}
+
+#[test]
+fn a_room_that_counts_who_comes_is_read() {
+    let items = read(TURNOUT);
+    assert_eq!(decode_room(&items[&Key::Room.id()]), Ok(oversubscribed_room()));
+    let visitor = decode_admission(token_of_waiter(), &items[&Key::Admission(token_of_waiter()).id()]);
+    assert_eq!(visitor, Ok(admission(AdmittedBy::Slice(SliceId { plan: 7, index: 2 }))));
+    assert_eq!(decode_came(CAME, &items[&CAME.id()]), Ok(4711));
+}
+
 fn complete_progress() -> ProgressItem {
     ProgressItem { overtaken: 2100, disorder: 300, ..progress() }
 }
@@ -352,6 +379,7 @@ fn pattern(id: &str, attribute: &str) -> String {
             let slice = if kind == attribute { "" } else { "<slice>" };
             format!("window/<plan>/<page> {kind}{slice}")
         }
+        ["came", ..] => format!("came/<plan>/<slice> {attribute}"),
         ["stock", ..] => format!("stock/<order>/<share> {attribute}"),
         ["audit", _] => format!("audit/<slot> {attribute}"),
         ["minute", _] if attribute.starts_with("closing_") => "minute/<minute> closing_<version>".into(),
@@ -362,7 +390,7 @@ fn pattern(id: &str, attribute: &str) -> String {
 
 #[test]
 fn the_fixtures_have_every_attribute_that_is_stored() {
-    let items = [FIRST, COMPLETE, CLOSING, CLOSED, OVERFLOW, STOCK].into_iter().flat_map(read);
+    let items = [FIRST, COMPLETE, CLOSING, CLOSED, OVERFLOW, STOCK, TURNOUT].into_iter().flat_map(read);
     let names = items.flat_map(|(id, item)| {
         let names = item.into_keys().filter(|name| !matches!(name.as_str(), "id" | "format"));
         names.map(|name| pattern(&id, &name)).collect::<Vec<_>>()
@@ -380,6 +408,7 @@ fn no_fixture_is_lost() {
         (CLOSED, closed_items),
         (OVERFLOW, overflow_items),
         (STOCK, selling_items),
+        (TURNOUT, oversubscribed_items),
     ] {
         assert_fixture(&path(name), || write_ledger(name, &items()));
     }

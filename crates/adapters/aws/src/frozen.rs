@@ -8,7 +8,7 @@ use port_contracts::slices::plan_from;
 use waitroom::ports::{ConsumerRun, ThrottleMemory};
 use waitroom::{
     Admission, AdmittedBy, AuditNote, AuditSubject, Author, DoorPermits, LineStatus, LineTotals,
-    MinuteRecord, Mode, Notice, Rate, Room, Settings, SliceId, Ticket, Timestamp, Token,
+    MinuteRecord, Mode, Notice, Oversubscription, Rate, Room, Settings, SliceId, Ticket, Timestamp, Token,
 };
 
 use crate::expressions::{self, Statement};
@@ -34,6 +34,9 @@ fn pattern(key: Key) -> String {
         Key::Slices(plan, group) => {
             id.replace(&plan.to_string(), "<plan>").replace(&format!("/{group}"), "/<page>")
         }
+        Key::Came(plan, index) => {
+            id.replace(&plan.to_string(), "<plan>").replace(&format!("/{index}"), "/<slice>")
+        }
         Key::Stock(order, share) => {
             id.replace(&order.to_string(), "<order>").replace(&format!("/{share}"), "/<share>")
         }
@@ -50,7 +53,7 @@ fn pattern(key: Key) -> String {
     }
 }
 
-const KEYS: [Key; 15] = [
+const KEYS: [Key; 16] = [
     Key::Admission(Token::from_bytes(TOKEN)),
     Key::Room,
     Key::Status(15),
@@ -66,6 +69,7 @@ const KEYS: [Key; 15] = [
     Key::Minute(28),
     Key::Permits,
     Key::Stock(28, 15),
+    Key::Came(28, 35),
 ];
 
 #[test]
@@ -81,6 +85,7 @@ fn room() -> Room {
         Rate::MIN,
     );
     settings.mode = Mode::Overflow;
+    settings.oversubscribe = Some(Oversubscription::MAX);
     settings.health = Some("https://shop.example/health".parse().unwrap());
     let room = Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
     let valves = "0=60".parse().unwrap();
@@ -90,7 +95,8 @@ fn room() -> Room {
     let notice = Notice { text: "Sold out".parse().unwrap(), link };
     let rehearsal = Some("abcdefghijkmnpqr".parse().unwrap());
     let stock = Some("5000/17".parse().unwrap());
-    let room = Room { closes, ends, then_off, stock, notice, ..room };
+    let turnout = Some("4800/6000".parse().unwrap());
+    let room = Room { closes, ends, then_off, stock, notice, turnout, ..room };
     Room { throttled: Some(Rate::MIN), highest_rate: Some(Rate::MAX), valves, opens, rehearsal, ..room }
 }
 
@@ -165,6 +171,8 @@ fn items_keep_their_attributes() {
         encoded(Key::Proof, &proof),
         updated(status, &expressions::publish(line)),
         updated(Key::Stock(28, 15), &expressions::take_from(313, 10)),
+        updated(admission, &expressions::mark_came()),
+        updated(Key::Came(28, 35), &expressions::add_came(now)),
         updated(slices, &expressions::take(SLICE, ConsumerRun(1))),
         updated(slices, &expressions::record(SLICE, 1, Some(1))),
         updated(Key::Progress, &expressions::reset_progress()),

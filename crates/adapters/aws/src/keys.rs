@@ -24,6 +24,8 @@ pub(crate) enum Key {
     /// Who took up to sixteen slices, and their records of a plan: the plan's number, and the group that the slices share.
     Slices(u64, u16),
     Throttle,
+    /// How many came of those whom a slice has released: the plan's number, and the slice's index.
+    Came(u64, u16),
     /// How many were taken of one of the sixteen shares of a stock, by the order that it is counted from.
     Stock(u64, u8),
     /// An entry of the audit trail, by its number. A new entry replaces the oldest one.
@@ -57,6 +59,7 @@ impl Key {
             Self::Status(digit) => format!("status/{digit:x}"),
             Self::Window(number) => format!("window/{number}"),
             Self::Slices(number, group) => format!("window/{number}/{group}"),
+            Self::Came(plan, index) => format!("came/{plan}/{index}"),
             Self::Stock(order, share) => format!("stock/{order}/{share}"),
             Self::Audit(number) => format!("audit/{}", number % u64::from(AuditEntry::KEPT)),
             Self::Minute(number) => format!("minute/{number}"),
@@ -96,6 +99,7 @@ mod tests {
             (Key::Window(28), "window/28"),
             (Key::slices_with(SliceId { plan: 28, index: 15 }), "window/28/0"),
             (Key::slices_with(SliceId { plan: 28, index: 269 }), "window/28/16"),
+            (Key::Came(28, 269), "came/28/269"),
             (Key::Stock(17, 15), "stock/17/15"),
             (Key::Audit(499), "audit/499"),
             (Key::Audit(1001), "audit/1"),

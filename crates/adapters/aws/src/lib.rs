@@ -9,6 +9,7 @@
 //! | `Permits` | `permits` |
 //! | `KeyBoard`, `Keys`, `KeyAdmin` | `signing_keys`, `key_secret` |
 //! | `StockCount` | `stock` |
+//! | `TurnoutCount` | `turnout` |
 //! | `Plans`, `Slices`, `StatusBoard` | `plans` |
 //! | `MinuteLog` | `history` |
 //! | `TicketCounter`, `LineBack`, `LineFront`, `LineLength` | `line` |
@@ -46,6 +47,7 @@ mod signing_keys;
 mod stock;
 mod store;
 mod table;
+mod turnout;
 
 pub use aws_config::SdkConfig;
 pub use config::{ConfigError, functions_config, tuned, tuned_for_operator};

@@ -32,10 +32,10 @@ const PUBLISH: &str = "publish the line's status";
 const ATTEMPTS: u32 = 4;
 
 /// What the existing items of a plan contain.
-struct PlanItems {
-    plan: Option<Plan>,
+pub(crate) struct PlanItems {
+    pub(crate) plan: Option<Plan>,
     groups: Vec<Key>,
-    recorded: u64,
+    pub(crate) recorded: u64,
     lowest: Option<u64>,
 }
 
@@ -47,12 +47,12 @@ fn groups(plan: &Plan) -> Vec<Key> {
 }
 
 impl AwsStore {
-    async fn read_progress(&self, attempt: &'static str) -> PortResult<ProgressItem> {
+    pub(crate) async fn read_progress(&self, attempt: &'static str) -> PortResult<ProgressItem> {
         self.table.read_existing(attempt, Key::Progress, ProgressItem::decode).await
     }
 
     /// Reads the items of these plans, and returns them in the same order.
-    async fn plan_items(
+    pub(crate) async fn plan_items(
         &self,
         attempt: &'static str,
         numbers: impl Iterator<Item = u64> + Clone + Send,

@@ -13,7 +13,7 @@ use crate::keys::Key;
 type Attributes<const N: usize> = [(&'static str, Option<AttributeValue>); N];
 
 /// Names every field of a room, so that one that is stored nowhere does not compile.
-fn room_attributes(room: &Room) -> Attributes<26> {
+fn room_attributes(room: &Room) -> Attributes<28> {
     let Room {
         settings,
         url,
@@ -26,6 +26,7 @@ fn room_attributes(room: &Room) -> Attributes<26> {
         stock,
         notice,
         throttled,
+        turnout,
         quiet,
         highest_rate,
         valves,
@@ -33,7 +34,8 @@ fn room_attributes(room: &Room) -> Attributes<26> {
         rehearsal,
         version,
     } = room;
-    let Settings { room: name, title, shop, health, rate, message, mode, lifetimes } = settings;
+    let Settings { room: name, title, shop, health, rate, message, mode, oversubscribe, lifetimes } =
+        settings;
     let Lifetimes { admission, pass } = lifetimes;
     [
         ("room", Some(text(name))),
@@ -44,6 +46,7 @@ fn room_attributes(room: &Room) -> Attributes<26> {
         ("rate", Some(number(rate.get()))),
         ("message", Some(text(message))),
         ("mode", (*mode != Mode::default()).then(|| text(mode))),
+        ("oversubscribe", oversubscribe.map(|most| number(most.get()))),
         ("admission_seconds", Some(number(admission.as_secs()))),
         ("pass_seconds", Some(number(pass.as_secs()))),
         ("epoch", Some(text(epoch))),
@@ -56,6 +59,7 @@ fn room_attributes(room: &Room) -> Attributes<26> {
         ("notice", some_text(&notice.text).map(text)),
         ("link", notice.link.as_ref().map(text)),
         ("throttled", throttled.map(|rate| number(rate.get()))),
+        ("turnout", turnout.as_ref().map(text)),
         ("quiet", Some(flag(*quiet))),
         ("highest_rate", highest_rate.map(|rate| number(rate.get()))),
         ("valves", (!valves.is_empty()).then(|| text(valves))),
@@ -95,13 +99,15 @@ pub(crate) fn decode_room(item: &Item) -> Result<Room, ItemError> {
             rate: room.bounded::<_, u32>("rate")?,
             message: room.parsed("message")?,
             mode: room.optional("mode", Reader::parsed)?.unwrap_or_default(),
+            oversubscribe: room.optional("oversubscribe", Reader::bounded::<_, u32>)?,
             lifetimes: Lifetimes { admission: seconds("admission_seconds")?, pass: seconds("pass_seconds")? },
         },
         url: room.parsed("url")?,
         epoch: room.parsed("epoch")?,
         state: room.parsed("state")?,
         throttled: room.optional("throttled", Reader::bounded::<_, u32>)?,
-        // Rooms of earlier versions do not have these eleven, nor a mode.
+        // Rooms of earlier versions do not have these twelve, nor a mode.
+        turnout: room.optional("turnout", Reader::parsed)?,
         closes: room.optional("closes", Reader::time)?,
         ends: room.optional("ends", Reader::time)?,
         then_off: room.optional("then_off", Reader::flag)?.unwrap_or_default(),

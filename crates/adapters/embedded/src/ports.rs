@@ -2,7 +2,6 @@
 //! when its future resolves.
 
 use std::collections::HashSet;
-use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -12,19 +11,20 @@ use waitroom::ports::{
     Admissions, Admitted, AuditTrail, ConsumerRun, Delivery, EntryCount, LineBack, LineFront, LineLength,
     LineStatusReader, PermitHolder, Permits, PlanRecord, Plans, PortResult, QuietSwitch, Receipt, RoomAdmin,
     RoomReader, SliceProgress, Slices, StatusBoard, StockCount, Store, Taken, ThrottleMemory, ThrottleStore,
-    TicketCounter,
+    TicketCounter, TurnoutCount,
 };
 use waitroom::{
     Admission, AuditEntry, AuditNote, AuditSubject, Author, BATCH, DoorPermits, Epoch, IssuedTickets,
-    LineProgress, LineReach, LineStatus, Place, Plan, Rate, Room, SliceId, Stock, Timestamp, Token,
+    LineProgress, LineReach, LineStatus, Place, Plan, Rate, Room, SliceId, Stock, Timestamp, Token, Turnout,
+    Window,
 };
 
 use crate::EmbeddedStore;
 use crate::deliveries::Deliveries;
 use crate::line;
 use crate::tables::{
-    ADMISSION, AUDIT, JOINED_AT, LINE, PLAN, SINGLE, SLICE, TableError, decode_admission, decode_waiting,
-    from_json, joined_at, open_if_any, read_single, single, slice_key, to_json,
+    ADMISSION, AUDIT, CAME, JOINED_AT, LINE, PLAN, SINGLE, SLICE, SliceRecord, TableError, decode_admission,
+    decode_waiting, from_json, joined_at, open_if_any, read_single, single, slice_key, to_json,
 };
 
 /// The line and the ledger lie in one file, so one handle is both.
@@ -230,6 +230,60 @@ impl EntryCount for EmbeddedStore {
     }
 }
 
+impl TurnoutCount for EmbeddedStore {
+    async fn note_came(&self, visitor: Token, slice: SliceId) -> PortResult<bool> {
+        self.change("note that a visitor came", move |draft| {
+            if draft.tables.arrival()?.insert(visitor.as_bytes(), ())?.is_some() {
+                return Ok(false);
+            }
+            let came = draft.tables.came()?.get(slice.plan)?.map_or(0, |came| came.value());
+            draft.tables.came()?.insert(slice.plan, came + 1)?;
+            Ok(true)
+        })
+        .await
+    }
+
+    async fn turnout(&self, ended: Window) -> PortResult<Turnout> {
+        self.read("count who came", |transaction| {
+            let last_before: Option<u64> =
+                read_single(&transaction.open_table(SINGLE)?, single::LAST_PLAN_BEFORE_EPOCH)?;
+            let (plans, slices) = (transaction.open_table(PLAN)?, transaction.open_table(SLICE)?);
+            let came = open_if_any(transaction, CAME)?;
+            let mut turnout = Turnout::default();
+            for entry in plans.range(last_before.map_or(0, |last| last + 1)..)?.rev() {
+                let (number, plan) = entry?;
+                let plan: Plan = from_json(plan.value(), "plan")?;
+                if plan.window.end < ended.start {
+                    break;
+                }
+                if plan.window.end < ended.end {
+                    turnout.released += recorded(&slices, number.value())?;
+                    let came = came.as_ref().map(|came| came.get(number.value())).transpose()?.flatten();
+                    turnout.came += came.map_or(0, |came| came.value());
+                }
+            }
+            Ok(turnout)
+        })
+    }
+
+    async fn keep_turnout(&self, turnout: Option<Turnout>) -> PortResult<()> {
+        if !self.shared.room().heeds_turnout(turnout) {
+            return Ok(());
+        }
+        let keep = move |room: &mut Room| room.turnout = turnout;
+        self.change_room("keep how many came", None, keep).await.map(drop)
+    }
+}
+
+/// How many the slices of a plan have recorded as released.
+fn recorded(slices: &impl ReadableTable<(u64, u16), SliceRecord>, plan: u64) -> Result<u64, TableError> {
+    let mut released = 0;
+    for slice in slices.range((plan, 0)..=(plan, u16::MAX))? {
+        released += u64::from(slice?.1.value().1);
+    }
+    Ok(released)
+}
+
 impl Admissions for EmbeddedStore {
     async fn admission(&self, token: Token) -> PortResult<Option<Admission>> {
         self.read("read an admission", |transaction| {
@@ -287,11 +341,7 @@ impl Plans for EmbeddedStore {
             for entry in plans.iter()?.rev().take(2) {
                 let (number, plan) = entry?;
                 let plan: Plan = from_json(plan.value(), "plan")?;
-                let own = (Bound::Included((number.value(), 0)), Bound::Included((number.value(), u16::MAX)));
-                let mut released = 0;
-                for slice in slices.range::<(u64, u16)>(own)? {
-                    released += u64::from(slice?.1.value().1);
-                }
+                let released = recorded(&slices, number.value())?;
                 let lowest = self.shared.lowest_tickets.lock().of(plan.number).copied().flatten();
                 recent.push(PlanRecord { plan, released, lowest });
             }

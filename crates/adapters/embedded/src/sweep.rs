@@ -53,6 +53,7 @@ fn sweep_admissions(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, Tabl
     }
     for token in &tokens {
         draft.tables.admission()?.remove(token)?;
+        draft.tables.arrival()?.remove(token)?;
     }
     Ok(tokens.len())
 }
@@ -72,6 +73,7 @@ fn sweep_plans(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, TableErro
     old.retain(|number| Some(*number) != latest);
     for &number in &old {
         draft.tables.plan()?.remove(number)?;
+        draft.tables.came()?.remove(number)?;
         draft.tables.slice()?.retain_in((number, 0)..=(number, u16::MAX), |_, _| false)?;
     }
     Ok(old.len())

@@ -94,6 +94,10 @@ tables! {
     admission ADMISSION: TokenBytes => &'static [u8];
     /// When each admission may be deleted: when its visitor's cookie has expired.
     expiry EXPIRY: (u64, TokenBytes) => ();
+    /// Who came for their pass, in a room that oversubscribes. As long as their admission is kept.
+    arrival ARRIVAL: TokenBytes => ();
+    /// How many came of those whom a plan has released, by the plan's number.
+    came CAME: u64 => u64;
     /// The plans, by number, as JSON.
     plan PLAN: u64 => &'static [u8];
     /// The slices that were taken, by plan and index.

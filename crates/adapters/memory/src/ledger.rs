@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +35,8 @@ pub(crate) struct LedgerState<A> {
     throttle: ThrottleMemory,
     pub(crate) admissions: A,
     pub(crate) plans: PlanBook,
+    /// Who came for their pass, in a room that oversubscribes.
+    pub(crate) arrivals: HashSet<Token>,
     pub(crate) history: MinuteBook,
     pub(crate) keys: KeysInMemory,
     pub(crate) published: Option<LineStatus>,
@@ -63,6 +65,7 @@ impl<A: AdmissionTable> MemoryLedger<A> {
             throttle: ThrottleMemory::default(),
             admissions,
             plans: PlanBook::default(),
+            arrivals: HashSet::new(),
             history: MinuteBook::default(),
             keys: KeysInMemory::default(),
             published: None,

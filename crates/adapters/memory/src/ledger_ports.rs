@@ -6,11 +6,11 @@ use pass::{KeyRecord, KeyRefusal, SecretKeys};
 use waitroom::ports::{
     Admissions, Admitted, ConsumerRun, EntryCount, KeyAdmin, KeyBoard, Keys, LineStatusReader, MinuteLog,
     PermitHolder, Permits, PlanRecord, Plans, PortResult, RoomReader, SliceProgress, Slices, StatusBoard,
-    StockCount, Taken,
+    StockCount, Taken, TurnoutCount,
 };
 use waitroom::{
     Admission, AdmittedBy, AuditEntry, AuditNote, Author, DoorPermits, KeyOrder, LineProgress, LineReach,
-    LineStatus, LineTotals, MinuteRecord, Plan, Room, SliceId, Stock, Timestamp, Token,
+    LineStatus, LineTotals, MinuteRecord, Plan, Room, SliceId, Stock, Timestamp, Token, Turnout, Window,
 };
 
 use crate::ledger::LedgerState;
@@ -99,6 +99,28 @@ impl<A: AdmissionTable> EntryCount for MemoryLedger<A> {
 
     fn entered(&self) -> Option<u64> {
         Some(self.state.lock().entered)
+    }
+}
+
+impl<A: AdmissionTable> TurnoutCount for MemoryLedger<A> {
+    async fn note_came(&self, visitor: Token, slice: SliceId) -> PortResult<bool> {
+        let mut state = self.state.lock();
+        let is_first = state.arrivals.insert(visitor);
+        if is_first {
+            state.plans.note_came(slice);
+        }
+        Ok(is_first)
+    }
+
+    async fn turnout(&self, ended: Window) -> PortResult<Turnout> {
+        Ok(self.state.lock().plans.turnout(ended))
+    }
+
+    async fn keep_turnout(&self, turnout: Option<Turnout>) -> PortResult<()> {
+        if self.room().await?.heeds_turnout(turnout) {
+            self.change_room(|room| room.turnout = turnout);
+        }
+        Ok(())
     }
 }
 

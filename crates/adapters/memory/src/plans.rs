@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use waitroom::ports::{ConsumerRun, PlanRecord, SliceProgress, Taken};
-use waitroom::{LineProgress, Plan, SliceId};
+use waitroom::{LineProgress, Plan, SliceId, Turnout, Window};
 
 #[derive(Debug, Default)]
 pub(crate) struct PlanBook {
     plans: BTreeMap<u64, PlanRecord>,
     slices: HashMap<SliceId, TakenSlice>,
+    /// How many came of those whom a plan has released.
+    came: HashMap<u64, u64>,
     last_plan_before_epoch: u64,
     progress: LineProgress,
 }
@@ -40,6 +42,23 @@ impl PlanBook {
     /// Notes that the door has let somebody straight in, whom no slice counts.
     pub(crate) fn admit_straight(&mut self) {
         self.progress.released += 1;
+    }
+
+    /// Notes that somebody came whom this slice has released.
+    pub(crate) fn note_came(&mut self, slice: SliceId) {
+        *self.came.entry(slice.plan).or_default() += 1;
+    }
+
+    /// The turnout of this epoch's windows that ended in this time.
+    pub(crate) fn turnout(&self, ended: Window) -> Turnout {
+        let of_this_epoch =
+            self.plans.range(self.last_plan_before_epoch + 1..).rev().map(|(_, record)| record);
+        let since = of_this_epoch.take_while(|record| record.plan.window.end >= ended.start);
+        let counted = since.filter(|record| record.plan.window.end < ended.end);
+        counted.fold(Turnout::default(), |turnout, record| Turnout {
+            came: turnout.came + self.came.get(&record.plan.number).copied().unwrap_or_default(),
+            released: turnout.released + record.released,
+        })
     }
 
     /// How many were admitted in this epoch: also those whom their slices have not recorded yet.

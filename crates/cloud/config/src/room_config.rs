@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use waitroom::{Epoch, Lifetimes, Mistakes, Mode, Rate, Room, RoomId, Settings, Title, WebUrl};
+use waitroom::{
+    Epoch, Lifetimes, Mistakes, Mode, Oversubscription, Rate, Room, RoomId, Settings, Title, WebUrl,
+};
 
 use crate::ConfigValue::{Flag, Number, Text};
 use crate::read::{EntryReader, ParameterReader};
@@ -191,6 +193,8 @@ room_config! {
         health: WebUrl = Text("https://shop.example/up") => "Health";
         /// `line`, or `overflow`: newcomers go straight in while nobody waits. Later, use `beekeeper mode`: docs/overflow.md.
         mode: Mode = Text("line") => "Mode";
+        /// Let in up to so many percent more, like 30, to make up for visitors who don't come: docs/no-shows.md. 0: none.
+        oversubscribe_percent: Whole<0, { Oversubscription::MAX.get() }> = Number(0) => "OversubscribePercent";
         /// How long an admitted visitor can come back for a new pass.
         admission_minutes: Minutes = Number(60) => "AdmissionMinutes";
         /// How long the shop accepts a pass.
@@ -247,7 +251,13 @@ impl RoomConfig {
             admission: admission_minutes.map_or(usual.lifetimes.admission, duration),
             pass: pass_minutes.map_or(usual.lifetimes.pass, duration),
         };
-        Settings { health: health.clone(), mode: mode.unwrap_or_default(), lifetimes, ..usual }
+        let oversubscribe = self.oversubscription();
+        Settings { health: health.clone(), mode: mode.unwrap_or_default(), oversubscribe, lifetimes, ..usual }
+    }
+
+    /// By how much more than the rate it may let in. 0 percent is none at all.
+    pub fn oversubscription(&self) -> Option<Oversubscription> {
+        self.oversubscribe_percent.and_then(|most| Oversubscription::new(most.get()).ok())
     }
 
     /// The room as it would be, to look at its shop before it is deployed. Of its URL, only a domain of its own is known then.

@@ -21,6 +21,8 @@ pub struct ModelledRoom {
     pub warm_writes: f64,
     /// How many consumers have a reservation, so that no other function can use them.
     pub reserved_consumers: u32,
+    /// Whether it counts who comes, to make up for those who don't.
+    pub counts_turnout: bool,
     pub throttle: bool,
     pub alarms: bool,
     pub firewall: Firewall,
@@ -61,6 +63,7 @@ impl ModelledRoom {
             warm_reads: facts().fixed.new_table_reads.value,
             warm_writes: facts().fixed.new_table_writes.value,
             reserved_consumers: 0,
+            counts_turnout: false,
             throttle: false,
             alarms: false,
             firewall: Firewall::default(),
@@ -83,6 +86,7 @@ impl ModelledRoom {
             warm_reads: config.warm_reads.map_or(default.warm_reads, |reads| reads.get().into()),
             warm_writes: config.warm_writes.map_or(default.warm_writes, |writes| writes.get().into()),
             reserved_consumers: 0,
+            counts_turnout: config.oversubscription().is_some(),
             throttle: config.throttle,
             alarms: config.alarm_email.is_some(),
             firewall: Firewall::of(config),

@@ -6,8 +6,8 @@ use crate::facts::facts;
 use crate::hot_items::most_on_one;
 use crate::visit::{WAIT_MINUTES, polls_of_line, requests_of_join};
 use crate::work::{
-    MINUTE_WRITES, POLL_READS, RELEASE_WRITES, SLICE_READS, SLICE_SECONDS, SLICE_WRITES, STATUS_COPIES,
-    TURN_READS, in_flight, leases_per_join, other_functions, producers, slices,
+    CAME_WRITES, MINUTE_WRITES, POLL_READS, RELEASE_WRITES, SLICE_READS, SLICE_SECONDS, SLICE_WRITES,
+    STATUS_COPIES, TURN_READS, in_flight, leases_per_join, other_functions, producers, slices,
 };
 use crate::{AccountLimits, Limit, ModelledRoom};
 
@@ -91,6 +91,7 @@ impl Traffic {
             copies * hottest / f64::from(STATUS_COPIES) + (reads - copies) / f64::from(room.partitions());
         let writes = leases
             + self.releases_per_second * RELEASE_WRITES
+            + if room.counts_turnout { turns * CAME_WRITES } else { 0.0 }
             + (slices * SLICE_WRITES + MINUTE_WRITES) / 60.0;
         let wanted = producers(visits + self.refused_visits_per_second, room.times);
         let functions = wanted + room.consumers_at(self.rate) + other_functions(room.throttle);

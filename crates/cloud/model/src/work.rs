@@ -60,6 +60,8 @@ pub(crate) const TURN_READS: f64 = 1.0;
 pub(crate) const RELEASE_WRITES: f64 = 1.0;
 /// Whoever goes straight in takes a permit, and is admitted. At high rates a permit is a part of a portion.
 pub(crate) const STRAIGHT_WRITES: f64 = 2.0;
+/// Where it is counted who comes: a mark in the admission, and the count.
+pub(crate) const CAME_WRITES: f64 = 2.0;
 /// A visitor who joins is sent to the queue alone.
 pub(crate) const JOIN_QUEUE_CALLS: f64 = 1.0;
 /// A visitor who is released is received and deleted in a batch of ten.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use document::words;
+use waitroom::Room;
 use waitroom::throttle_rules::{Finding, Verdict};
 
 use crate::{AlarmMail, AlarmMailState, AlarmState, Refusals, Status};
@@ -41,10 +42,24 @@ pub fn rate(status: &Status) -> String {
     let (wanted, in_force) = (status.room.settings.rate, status.line.rate);
     let is_well = status.findings.last().is_some_and(|finding| finding.verdict == Verdict::Well);
     match (status.line.slow, is_well) {
+        (false, _) if in_force > wanted => format!("{wanted} a minute, {in_force} while some don't come"),
         (false, _) => format!("{wanted} a minute"),
         (true, true) => format!("{wanted} a minute, recovering: {in_force} of {wanted}"),
         (true, false) => format!("{wanted} a minute, throttled to {in_force}: the shop is slow or fails"),
     }
+}
+
+/// How many come of those who are let in, in a room that makes up for those who don't.
+pub fn turnout(status: &Status) -> Option<String> {
+    let Room { settings, turnout, .. } = &status.room;
+    let most = settings.oversubscribe?;
+    let Some(turnout) = turnout else {
+        let why = if status.line.slow { "the shop is slow or fails" } else { "too few were let in lately" };
+        return Some(format!("not made up for: {why}"));
+    };
+    let (came, released) = (words::count(turnout.came), words::count(turnout.released));
+    let limit = if turnout.missing_percent() > most.get() { ", the most you allow" } else { "" };
+    Some(format!("{came} of {released} came, so {}% more are let in{limit}", status.room.surplus()))
 }
 
 /// What is left of a stock.

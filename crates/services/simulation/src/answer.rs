@@ -22,6 +22,8 @@ pub struct ScenarioInputs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub oversubscribe_percent: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub opens_after_seconds: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub early_percent: Option<f64>,
@@ -71,6 +73,10 @@ impl SimulationAnswer {
         );
         if inputs.mode == Some(Mode::Overflow) {
             crowd.push_str(" While nobody waits, newcomers go straight in.");
+        }
+        if let Some(percent) = inputs.oversubscribe_percent {
+            let _ =
+                write!(crowd, " Up to {percent}% more are released, to make up for those who don't come.");
         }
         if let Some(after) = inputs.opens_after_seconds {
             let early = inputs

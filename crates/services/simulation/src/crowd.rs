@@ -149,9 +149,7 @@ impl SimulatedCrowd {
             visitor.learn(at);
             visitor.stage = VisitStage::Entered;
             self.course.at(at).turns += 1;
-            if let Some(shop) = &room.shop {
-                shop.enter();
-            }
+            room.let_in(number);
             return false;
         }
         if room.turns_away(!is_new) {
@@ -165,9 +163,7 @@ impl SimulatedCrowd {
             visitor.learn(at);
             visitor.stage = VisitStage::Entered;
             self.course.at(at).straight += 1;
-            if let Some(shop) = &room.shop {
-                shop.enter();
-            }
+            room.let_in(number);
             return false;
         }
         let visitor = &mut self.visitors[number as usize];

@@ -14,7 +14,7 @@ use throttle::{SamplePurpose, Throttle};
 use trigger::{Trigger, TriggerCause};
 use waitroom::ports::{
     Admissions, Clock, ConsumerRun, Dispatch, LineBack, PermitHolder, Permits, PortResult, QuietSwitch,
-    TicketCounter,
+    TicketCounter, TurnoutCount,
 };
 use waitroom::{
     Admission, AdmittedBy, DoorPermits, Epoch, Place, Rate, Room, Settings, Slice, Ticket, Timestamp,
@@ -177,6 +177,20 @@ impl RoomOnClock {
         self.ledger.read_admissions(admission).map(|admission| admission.at)
     }
 
+    /// Lets in whom the room has admitted: the door counts that, and the shop has one visitor more.
+    pub(crate) fn let_in(&self, visitor: u32) {
+        let token = NumberedAdmissions::token(visitor);
+        let admission = self.ledger.read_admissions(|admissions: &NumberedAdmissions| admissions.get(token));
+        if let Some(Admission { by: AdmittedBy::Slice(slice), .. }) = admission
+            && self.ledger.kept_room().settings.oversubscribe.is_some()
+        {
+            drop(self.ledger.note_came(token, slice).now_or_never());
+        }
+        if let Some(shop) = &self.shop {
+            shop.enter();
+        }
+    }
+
     /// How many are in line.
     pub(crate) fn waiting(&self) -> u32 {
         u32::try_from(self.line.len()).unwrap_or(u32::MAX)
@@ -245,7 +259,7 @@ fn room(scenario: &Scenario) -> Room {
         "https://shop.example/".parse().expect("a URL"),
         scenario.rate,
     );
-    let settings = Settings { mode: scenario.mode, ..settings };
+    let settings = Settings { mode: scenario.mode, oversubscribe: scenario.oversubscribe, ..settings };
     let url = "https://room.example/".parse().expect("a URL");
     Room::new(settings, url, "aaaa".parse().expect("an epoch"))
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aws_model::{AccountLimits, ModelledRoom, Reservation};
 use page::visitor::Step;
-use waitroom::{Mode, Rate};
+use waitroom::{Mode, Oversubscription, Rate};
 
 use crate::orders::{SimulatedOrder, TimedOrder};
 use crate::shop::ShopLoad;
@@ -17,6 +17,8 @@ pub struct Scenario {
     pub rate: Rate,
     /// Whether newcomers go straight in while nobody waits.
     pub mode: Mode,
+    /// By how much more than the rate may be released, to make up for those who don't come.
+    pub oversubscribe: Option<Oversubscription>,
     pub host: RoomHost,
     /// Whether AWS refuses requests beyond its limits. If not, it can be seen how many the crowd sends.
     pub refuses: bool,
@@ -97,6 +99,7 @@ impl Scenario {
             arrivals,
             rate,
             mode: Mode::Line,
+            oversubscribe: None,
             host,
             refuses: true,
             line,
@@ -124,13 +127,13 @@ impl Scenario {
         Self { rate, host, ..self.clone() }
     }
 
-    /// The highest rate that the operator sets: consumers for it take functions from the door.
+    /// The highest rate that may be in force: consumers for it take functions from the door.
     pub(crate) fn highest_rate(&self) -> Rate {
         let set = self.orders.iter().filter_map(|order| match order.order {
             SimulatedOrder::SetRate(rate) => Some(rate),
             _ => None,
         });
-        set.fold(self.rate, Rate::max)
+        set.fold(self.rate, Rate::max).increased_by(self.oversubscribe.map_or(0, Oversubscription::get))
     }
 
     /// The account, of a room on AWS.

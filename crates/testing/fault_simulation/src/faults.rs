@@ -12,11 +12,11 @@ use waitroom::ports::{
     Admissions, Admitted, Clock, ConsumerRun, Delivery, Dispatch, EntryCount, Fault, KeyBoard, Keys,
     LineBack, LineFront, LineLength, MinuteLog, PermitHolder, Permits, PlanRecord, Plans, PortError,
     PortResult, QuietSwitch, Receipt, RoomReader, SliceProgress, Slices, StatusBoard, StockCount, Taken,
-    ThrottleMemory, ThrottleStore, TicketCounter,
+    ThrottleMemory, ThrottleStore, TicketCounter, TurnoutCount,
 };
 use waitroom::{
     Admission, DoorPermits, IssuedTickets, LineProgress, LineReach, LineStatus, LineTotals, MinuteRecord,
-    Place, Plan, Rate, Room, Slice, SliceId, Stock, Timestamp, Token,
+    Place, Plan, Rate, Room, Slice, SliceId, Stock, Timestamp, Token, Turnout, Window,
 };
 
 use crate::Observations;
@@ -40,6 +40,9 @@ pub enum PortCall {
     LookUp,
     Admit,
     TakePermits,
+    NoteCame,
+    CountCame,
+    KeepTurnout,
     RecentPlans,
     WritePlan,
     Take,
@@ -65,6 +68,8 @@ impl PortCall {
             | Self::LeaseTickets
             | Self::Admit
             | Self::TakePermits
+            | Self::NoteCame
+            | Self::KeepTurnout
             | Self::WritePlan
             | Self::Take
             | Self::Record
@@ -84,6 +89,7 @@ impl PortCall {
             | Self::CountJoined
             | Self::CountLeft
             | Self::LookUp
+            | Self::CountCame
             | Self::RecentPlans
             | Self::Reach
             | Self::Progress
@@ -277,6 +283,20 @@ impl<S: LineLength> LineLength for FaultyPorts<S> {
 impl<S: Permits> Permits for FaultyPorts<S> {
     async fn take_permits(&self, of: DoorPermits, count: u32, by: PermitHolder) -> PortResult<bool> {
         self.call(PortCall::TakePermits, self.inner.take_permits(of, count, by)).await
+    }
+}
+
+impl<S: TurnoutCount> TurnoutCount for FaultyPorts<S> {
+    async fn note_came(&self, visitor: Token, slice: SliceId) -> PortResult<bool> {
+        self.call(PortCall::NoteCame, self.inner.note_came(visitor, slice)).await
+    }
+
+    async fn turnout(&self, ended: Window) -> PortResult<Turnout> {
+        self.call(PortCall::CountCame, self.inner.turnout(ended)).await
+    }
+
+    async fn keep_turnout(&self, turnout: Option<Turnout>) -> PortResult<()> {
+        self.call(PortCall::KeepTurnout, self.inner.keep_turnout(turnout)).await
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 use waitroom::ports::{
     Admissions, AuditTrail, EntryCount, KeyAdmin, Keys, LineBack, LineFront, LineLength, MinuteLog, Permits,
     Plans, QuietSwitch, RoomReader, Slices, StatusBoard, StockCount, Store, ThrottleStore, TicketCounter,
+    TurnoutCount,
 };
 use waitroom::{Room, Timestamp};
 
@@ -27,6 +28,7 @@ pub trait LedgerPorts:
     + ThrottleStore
     + AuditTrail
     + EntryCount
+    + TurnoutCount
     + MinuteLog
 {
 }
@@ -45,6 +47,7 @@ impl<L> LedgerPorts for L where
         + ThrottleStore
         + AuditTrail
         + EntryCount
+        + TurnoutCount
         + MinuteLog
 {
 }

@@ -21,6 +21,7 @@ pub mod permits;
 pub mod room;
 pub mod slices;
 pub mod stock;
+pub mod turnout;
 pub mod visitor;
 
 pub use fixture::{Fixture, LedgerPorts, LinePorts};
@@ -56,6 +57,9 @@ macro_rules! port_contracts {
             stock::whoever_is_admitted_already_takes_nothing,
             stock::of_concurrent_batches_exactly_as_many_are_admitted,
             stock::each_order_counts_for_itself,
+            turnout::a_visitor_comes_once_and_counts_for_the_window_that_released_them,
+            turnout::a_turnout_is_of_the_windows_that_ended_then,
+            turnout::a_turnout_that_makes_a_difference_changes_the_rate_in_force,
             slices::a_plan_is_written_once,
             slices::recent_returns_the_two_latest_plans_newest_first,
             slices::a_slice_is_taken_once,

@@ -49,6 +49,7 @@ impl Fixture for OnDynamoDbLocal {
             ("ends", room.ends.map(time)),
             ("then_off", room.then_off.then_some(AttributeValue::Bool(true))),
             ("stock", room.stock.map(|stock| text(&stock))),
+            ("oversubscribe", room.settings.oversubscribe.map(|most| AttributeValue::N(most.to_string()))),
             ("notice", notice.map(|notice| text(notice))),
             ("link", room.notice.link.as_ref().map(|link| text(link))),
             ("rehearsal", room.rehearsal.map(|mark| text(&mark))),

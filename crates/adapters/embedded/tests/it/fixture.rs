@@ -7,6 +7,7 @@
 //! - `room-format-1-10000.redb.gz`: ten thousand browsers in line, as `beekeeper local` kept them before there was a release.
 //! - `room-format-2.redb.gz`: two hundred who joined together, and some of them left.
 //! - `room-format-2-stock.redb.gz`: a room with a stock of three, of which one was taken.
+//! - `room-format-2-turnout.redb.gz`: a room that oversubscribes: of three whom it released, one came.
 //!
 //! The files are never written again. Another format gets another file next to them.
 
@@ -29,12 +30,12 @@ use tempfile::TempDir;
 use waitroom::ports::{
     Admissions, Admitted, AuditTrail, ConsumerRun, KeyAdmin, KeyBoard, Keys, LineBack, LineFront, LineLength,
     MinuteLog, PlanRecord, Plans, RoomAdmin, RoomReader, Slices, StatusBoard, StockCount, Taken,
-    ThrottleMemory, ThrottleStore, TicketCounter,
+    ThrottleMemory, ThrottleStore, TicketCounter, TurnoutCount,
 };
 use waitroom::throttle_rules::{Finding, Sample, Verdict};
 use waitroom::{
     Admission, AdmittedBy, AuditNote, AuditSubject, Author, KeyOrder, LineProgress, LineTotals, MinuteRecord,
-    Place, Plan, Rate, Room, RoomState, SliceId, Stretch, Ticket, Timestamp, Token, Valve, Window,
+    Place, Plan, Rate, Room, RoomState, SliceId, Stretch, Ticket, Timestamp, Token, Turnout, Valve, Window,
 };
 
 use crate::support::room;
@@ -48,6 +49,7 @@ const CLOSING: &str = "room-format-1-closing.redb.gz";
 const CROWD: &str = "room-format-1-10000.redb.gz";
 const TOGETHER: &str = "room-format-2.redb.gz";
 const STOCK: &str = "room-format-2-stock.redb.gz";
+const TURNOUT: &str = "room-format-2-turnout.redb.gz";
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
@@ -293,7 +295,7 @@ fn those_who_joined_together_are_received_in_their_order() {
 #[test]
 fn the_fixtures_have_every_table_and_every_record() {
     let (mut tables, mut singles) = (Vec::new(), Vec::new());
-    for name in [FIRST, COMPLETE, CLOSING, STOCK] {
+    for name in [FIRST, COMPLETE, CLOSING, STOCK, TURNOUT] {
         let directory = unpacked(name);
         let database = Database::open(directory.path().join(EmbeddedStore::FILE)).unwrap();
         let transaction = database.begin_read().unwrap();
@@ -313,6 +315,7 @@ fn no_fixture_is_lost() {
     assert_fixture(&path(CROWD), || panic!("only the version before the first release can write it"));
     assert_fixture(&path(TOGETHER), write_together);
     assert_fixture(&path(STOCK), write_stock);
+    assert_fixture(&path(TURNOUT), write_turnout);
 }
 
 fn admissions(tickets: impl IntoIterator<Item = u64>) -> Vec<(Token, Admission)> {
@@ -341,6 +344,37 @@ fn a_stock_is_counted_on() {
     assert_eq!(room.valves.last().unwrap().valve.stock(), Some(stock));
     let answers = block_on(store.admit_from(stock, admissions([2, 3, 4]))).unwrap();
     assert_eq!(answers, [Some(Admitted::Now), Some(Admitted::Now), None]);
+}
+
+fn write_turnout() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    let oversubscribe = |room: &mut Room| room.settings.oversubscribe = Some(30.try_into().unwrap());
+    block_on(store.change_room("oversubscribe", None, oversubscribe)).unwrap();
+    assert!(block_on(store.write(plan())).unwrap());
+    block_on(store.take(SLICE, ConsumerRun(1))).unwrap();
+    for (token, admission) in admissions(1..=3) {
+        block_on(store.admit(token, admission)).unwrap();
+    }
+    block_on(store.record(SLICE, progress(3, 3))).unwrap();
+    assert!(block_on(store.note_came(waiting(1).token, SLICE)).unwrap());
+    let turnout = Some(Turnout { came: 480, released: 600 });
+    block_on(store.keep_turnout(turnout)).unwrap();
+    store.close();
+    pack(directory.path(), TURNOUT);
+}
+
+#[test]
+fn who_came_is_counted_on() {
+    let directory = unpacked(TURNOUT);
+    let store = open(directory.path());
+    let room = block_on(store.room()).unwrap();
+    assert_eq!((room.surplus(), room.settings.oversubscribe.unwrap().get()), (25, 30));
+    assert!(!block_on(store.note_came(waiting(1).token, SLICE)).unwrap());
+    assert!(block_on(store.note_came(waiting(2).token, SLICE)).unwrap());
+    let Window { start, end } = plan().window;
+    let counted = Window { start, end: end + Duration::from_secs(1) };
+    assert_eq!(block_on(store.turnout(counted)).unwrap(), Turnout { came: 2, released: 3 });
 }
 
 fn write_together() {

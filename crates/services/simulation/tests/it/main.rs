@@ -8,3 +8,4 @@ mod original;
 mod scenarios;
 mod search;
 mod stampede;
+mod turnout;

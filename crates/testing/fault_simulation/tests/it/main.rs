@@ -25,3 +25,4 @@ mod storage;
 mod straight_in;
 mod throttle_table;
 mod throttling;
+mod turnout;

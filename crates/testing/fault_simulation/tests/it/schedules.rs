@@ -9,7 +9,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use simulation::SimClock;
 use waitroom::ports::{Clock, Fault};
-use waitroom::{Mode, RoomState};
+use waitroom::{Mode, Oversubscription, Rate, RoomState};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -76,6 +76,10 @@ fn random_run_over(line: Option<LineBehaviour>, seed: u64, chance: f64, killed: 
         // Nobody can wait in it yet.
         world.change_room(|room| (room.settings.mode, room.quiet) = (Mode::Overflow, true));
     }
+    let surplus = if seed.is_multiple_of(5) { rng.random_range(1..=100) } else { 0 };
+    if let Ok(most) = Oversubscription::new(surplus) {
+        world.change_room(move |room| room.settings.oversubscribe = Some(most));
+    }
     world.set_faults(random_faults(seed, chance, world.clock.clone()));
     for _ in 0..rng.random_range(20..60) {
         match rng.random_range(0..17) {
@@ -135,6 +139,13 @@ fn random_run_over(line: Option<LineBehaviour>, seed: u64, chance: f64, killed: 
             }
             _ => {}
         }
+        if surplus > 0 {
+            // Half of those whom it has let in so far come, some of them again.
+            let places = world.observations.lock().redirected.clone();
+            for place in places.into_iter().filter(|_| rng.random_bool(0.5)).take(100) {
+                world.visit(Some(place));
+            }
+        }
         world.run(Duration::from_millis(rng.random_range(1..20_000)));
     }
     world.clear_faults();
@@ -150,7 +161,8 @@ fn random_run_over(line: Option<LineBehaviour>, seed: u64, chance: f64, killed: 
     if line.is_some() && !killed {
         assert_eq!(world.moved_back(), [], "seed {seed}: who stood first enters last");
     }
-    (world.outcome(), largest_rate)
+    let most = Rate::new(largest_rate).unwrap().increased_by(surplus);
+    (world.outcome(), most.get())
 }
 
 fn assert_nobody_is_lost_or_counted_twice(seed: u64, (outcome, largest_rate): &(SimOutcome, u32)) {

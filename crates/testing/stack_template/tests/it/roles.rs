@@ -12,13 +12,18 @@ use crate::support::with_throttle;
 const CALLS: &[(&str, &str, &str, &[&str])] = &[
     ("Producer", "dynamodb:GetItem", "Ledger", &["admission/*", "key/*", "permits", "progress", "room"]),
     ("Producer", "dynamodb:PutItem", "Ledger", &["admission/*", "key/private", "key/proof", "key/public"]),
-    ("Producer", "dynamodb:UpdateItem", "Ledger", &["permits", "room", "tickets"]),
+    ("Producer", "dynamodb:UpdateItem", "Ledger", &["admission/*", "came/*", "permits", "room", "tickets"]),
     ("Producer", "lambda:InvokeFunction", "Trigger", &[]),
     ("Producer", "secretsmanager:GetSecretValue", "KeySecret", &[]),
     ("Producer", "secretsmanager:PutSecretValue", "KeySecret", &[]),
     ("Producer", "sqs:GetQueueAttributes", "Line", &[]),
     ("Producer", "sqs:SendMessage", "Line", &[]),
-    ("Trigger", "dynamodb:BatchGetItem", "Ledger", &["minute/*", "status/*", "stock/*", "window/*"]),
+    (
+        "Trigger",
+        "dynamodb:BatchGetItem",
+        "Ledger",
+        &["came/*", "minute/*", "status/*", "stock/*", "window/*"],
+    ),
     ("Trigger", "dynamodb:GetItem", "Ledger", &["permits", "progress", "room", "tickets"]),
     ("Trigger", "dynamodb:PutItem", "Ledger", &["window/*"]),
     (
