@@ -7,7 +7,7 @@ use std::time::Duration;
 use control::{Status, WindowCount};
 use document::words;
 use serde::Serialize;
-use waitroom::{Epoch, Timestamp, Token};
+use waitroom::{Epoch, Rate, Timestamp, Token};
 
 use crate::wire::{VisitFault, VisitRoute};
 
@@ -118,6 +118,8 @@ pub(crate) struct RoomNotes {
     /// At first, and last.
     totals: Option<[(Epoch, RoomTotals); 2]>,
     windows: BTreeMap<u64, NotedWindow>,
+    /// The lowest rate to which the throttle held the room down, if it did.
+    slowed_to: Option<Rate>,
 }
 
 /// How many have joined and were released in an epoch.
@@ -146,6 +148,10 @@ impl RoomNotes {
         let totals = RoomTotals { joined: status.joined, released: status.released };
         let latest = (status.room.epoch, totals);
         self.totals = Some([self.totals.map_or(latest, |[first, _]| first), latest]);
+        if status.line.slow {
+            let rate = status.line.rate;
+            self.slowed_to = Some(self.slowed_to.map_or(rate, |lowest| lowest.min(rate)));
+        }
         for window in &status.windows {
             let noted = NotedWindow { count: *window, stops: None, is_over: false };
             let noted = self.windows.entry(window.number).or_insert(noted);
@@ -155,6 +161,10 @@ impl RoomNotes {
             noted.stops = noted.stops.or(change.map(|change| change.from));
             noted.is_over |= window.end + Self::RECORDED_WITHIN <= now;
         }
+    }
+
+    pub(crate) fn slowed_to(&self) -> Option<Rate> {
+        self.slowed_to
     }
 
     /// How many joined and were released meanwhile. None if the room was reset.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 use simulation::WaitSpread;
-use waitroom::Timestamp;
+use waitroom::{Rate, Timestamp};
 
 use crate::crowd::CrowdEnd;
 use crate::measured::RouteLatency;
@@ -89,6 +89,9 @@ pub struct RehearsalReport {
     #[serde(flatten)]
     pub facts: RehearsalFacts,
     pub ends: VisitEnds,
+    /// The lowest rate to which the throttle held the room down meanwhile, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slowed_to: Option<Rate>,
     /// How many the room counted since it was marked. None on AWS, which counts late, and if the room was reset meanwhile.
     pub counted: Option<RoomTotals>,
     /// How many of those who joined were certainly not ours. The reset takes their places. None like `counted`.
@@ -119,6 +122,7 @@ impl RehearsalReport {
         let mut report = Self {
             passed: false,
             ends: ends(visits),
+            slowed_to: room.slowed_to(),
             counted,
             others: counted.map(|counted| counted.joined.saturating_sub(most_joined(notes))),
             twice: twice(visits),
@@ -168,7 +172,13 @@ impl RehearsalReport {
             RehearsalCheck {
                 name: "every window released as planned",
                 is_kept: unplanned == 0,
-                found: format!("{unplanned} of {} did not; {full} were full", windows.len()),
+                found: match full {
+                    0 => format!(
+                        "{unplanned} of {} did not; none was full, so this shows little",
+                        windows.len()
+                    ),
+                    _ => format!("{unplanned} of {} did not; {full} were full", windows.len()),
+                },
             },
             RehearsalCheck {
                 name: "no second released more than twice its share, in whole batches",

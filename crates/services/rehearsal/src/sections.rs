@@ -64,10 +64,15 @@ impl RehearsalReport {
                 format!("It stopped after {took}, because the room does not show its mark any more.")
             }
         };
+        let slowed = self.slowed_to.map(|rate| {
+            format!(
+                "The throttle held the rate down, to {rate} a minute at least: your shop was slow or failed."
+            )
+        });
         let late = self.latest_start;
         let busy = (late > 1.0)
             .then(|| format!("This machine was busy: a visitor came {late:.1} s later than planned."));
-        once(ended).chain(busy).collect()
+        once(ended).chain(slowed).chain(busy).collect()
     }
 
     /// The numbers that matter most.

@@ -50,6 +50,9 @@ impl EventReport {
             ("throttled", minutes),
             ("orders", count(summary.orders)),
         ];
+        if let Some(waited) = summary.turned_away.filter(|waited| *waited > 0) {
+            facts.push(("turned away", format!("{about}{}, who still waited at the end", count(waited))));
+        }
         if self.rough {
             facts.push(("alarms", count(summary.alarms)));
         }

@@ -88,8 +88,10 @@ fn wanted(lines: &[HistoryLine], at: Timestamp, now: Rate) -> Rate {
 }
 
 /// Sets what the room was at the end of each minute. `now` is what it is now. Nobody waits while it is off or
-/// ended: whoever is left in the line goes straight to the shop, or was told that it is over.
+/// ended: whoever is left in the line goes straight to the shop, or was told that it is over. In the minute of the end they
+/// count once more.
 pub(crate) fn set_states(minutes: &mut [ReportedMinute], lines: &[HistoryLine], now: RoomState) {
+    let mut was_over = false;
     for minute in minutes {
         let ordered = value_at(lines, minute.count.at, None, |change| match change {
             AuditedChange::State(change) => Some((Some(change.before()), Some(change.after()))),
@@ -106,9 +108,10 @@ pub(crate) fn set_states(minutes: &mut [ReportedMinute], lines: &[HistoryLine], 
             _ if has_turned_off => RoomState::Off,
             ordered => ordered,
         });
-        if ordered.lets_everybody_through() || ordered.is_over() {
+        if ordered.lets_everybody_through() || (ordered.is_over() && was_over) {
             minute.count.waiting = 0;
         }
+        was_over = ordered.is_over();
     }
 }
 
@@ -279,15 +282,28 @@ mod tests {
         assert!(!has_whole_event(&minutes(&[(99, 0), (100, 0)]), at(40)), "there was no event");
     }
 
+    fn order(minute: u64, from: RoomState, to: RoomState) -> HistoryLine {
+        let [before, after] =
+            [from, to].map(|state| waitroom::Room { state, ..waitroom::fixture::room(60) }.standing());
+        let change = AuditedChange::State(StateChange::new(before, after).into());
+        let (number, who) = (minute, Author::new("anna"));
+        HistoryLine::Entry(AuditEntry { number, at: at(minute), who, change, undoes: None })
+    }
+
+    #[test]
+    fn who_still_waits_when_the_room_ends_counts_in_that_minute_and_in_no_later_one() {
+        let lines = [order(4, RoomState::On, RoomState::Ended)];
+        let records: Vec<_> = (2..=6).map(|minute| minute_record(at(minute), 100, 50)).collect();
+        let mut minutes = reported(&records, at(0), &[], rate(300));
+        set_states(&mut minutes, &lines, RoomState::Ended);
+        let waiting: Vec<_> = minutes.iter().map(|minute| minute.count.waiting).collect();
+        assert_eq!(waiting, [50, 50, 50, 0, 0]);
+        let summary = crate::summary::ReportSummary::of(&minutes.iter(), &lines);
+        assert_eq!((summary.turned_away, summary.longest_line), (Some(50), 50));
+    }
+
     #[test]
     fn a_minute_without_a_rate_says_what_the_room_was() {
-        let order = |minute, from, to| {
-            let [before, after] =
-                [from, to].map(|state| waitroom::Room { state, ..waitroom::fixture::room(60) }.standing());
-            let change = AuditedChange::State(StateChange::new(before, after).into());
-            let (number, who) = (minute, Author::new("anna"));
-            HistoryLine::Entry(AuditEntry { number, at: at(minute), who, change, undoes: None })
-        };
         let (on, paused, off) = (RoomState::On, RoomState::Paused, RoomState::Off);
         let lines = [order(3, paused, on), order(4, on, off), order(5, off, paused)];
         let records: Vec<_> = (2..=6)

@@ -2,7 +2,7 @@
 
 use control::{AlarmState, HistoryLine};
 use serde::{Deserialize, Serialize};
-use waitroom::Timestamp;
+use waitroom::{RoomState, Timestamp};
 
 use super::minutes::ReportedMinute;
 
@@ -21,6 +21,9 @@ pub struct ReportSummary {
     pub longest_wait_at: Option<Timestamp>,
     /// The end of the first minute after the longest line in which nobody waited any more.
     pub drained_at: Option<Timestamp>,
+    /// How many still waited when the room ended; none if it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turned_away: Option<u64>,
     pub throttled_minutes: u64,
     /// Orders by people that changed something.
     pub orders: u64,
@@ -42,6 +45,8 @@ impl ReportSummary {
         let wait = waits.reduce(|a, b| if b.0 > a.0 { b } else { a });
         let drained =
             line.and_then(|line| counts().find(|minute| minute.at > line.at && minute.waiting == 0));
+        // Those who wait in an ended room count in the minute of its end only.
+        let ended = minutes.clone().filter(|minute| minute.state.is_some_and(RoomState::is_over));
         let is_order = |line: &&HistoryLine| matches!(line, HistoryLine::Entry(entry) if entry.change.is_order() && entry.change.is_change());
         let rang = |line: &&HistoryLine| matches!(line, HistoryLine::Alarm(alarm) if alarm.to == AlarmState::Ringing);
         Self {
@@ -53,6 +58,7 @@ impl ReportSummary {
             longest_wait: wait.map(|(wait, _)| wait),
             longest_wait_at: wait.map(|(_, at)| at),
             drained_at: drained.map(|minute| minute.at),
+            turned_away: ended.map(|minute| minute.count.waiting).reduce(|a, b| a + b),
             throttled_minutes: count(minutes.clone().filter(|minute| minute.throttled)),
             orders: count(lines.iter().filter(is_order)),
             alarms: count(lines.iter().filter(rang)),

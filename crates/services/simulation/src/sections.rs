@@ -38,7 +38,11 @@ impl SimulationAnswer {
         ];
         let is_anybodys_turn = visitors.entered + visitors.never_entered > 0;
         let waits = waits.map(|(name, wait)| (name, span(wait))).into_iter().filter(|_| is_anybodys_turn);
-        let last = event.drained_after.map_or("never".into(), span);
+        let last = match (event.drained_after, visitors.too_late) {
+            (Some(after), _) => span(after),
+            (None, 0) => "never".into(),
+            (None, _) => "not all: some came too late".into(),
+        };
         let longest = format!("{}, after {}", count(line.people.into()), span(seconds(line.after)));
         let ends = [
             ("went straight in", visitors.straight),
