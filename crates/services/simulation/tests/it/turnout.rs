@@ -18,8 +18,10 @@ fn run(scenario: Scenario, never_enter: f64, percent: u32) -> SimulatedEvent {
 
 /// How many came to the shop in these minutes, as a part of the rate.
 fn came(event: &SimulatedEvent, minutes: Range<usize>) -> f64 {
-    let of = f64::from(RATE) * minutes.len() as f64;
-    event.minutes[minutes].iter().map(|minute| minute.entered).sum::<u64>() as f64 / of
+    let came = event.minutes[minutes.clone()].iter().map(|minute| minute.entered).sum::<u64>();
+    let [came, minutes] =
+        [came, minutes.count() as u64].map(|count| f64::from(u32::try_from(count).unwrap()));
+    came / (f64::from(RATE) * minutes)
 }
 
 #[test]

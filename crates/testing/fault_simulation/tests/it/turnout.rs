@@ -51,8 +51,8 @@ fn whoever_comes_again_counts_once_and_whoever_does_not_come_is_made_up_for() {
     world.join(2500);
     minutes(&mut world, 14, 5, true);
     let Some(Turnout { came, released }) = world.room().turnout else { panic!("it is counted") };
-    let share = came as f64 / released as f64;
-    assert!((0.78..0.82).contains(&share), "{came} of {released}");
+    let percent = 100 * came / released;
+    assert!((78..82).contains(&percent), "{came} of {released}");
     assert!((148..=153).contains(&world.room().rate().get()), "{}", world.room().rate());
     assert_eq!(world.outcome().above_rate(), None);
 }
