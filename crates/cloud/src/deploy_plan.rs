@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 
 use aws_model::{
-    Capacity, CostLine, EventCosts, ModelledRoom, Outlook, StandingCosts, WAIT_MINUTES, facts, warm_costs,
+    Capacity, CostLine, EventCosts, EventWork, ModelledRoom, Outlook, StandingCosts, WAIT_MINUTES, facts,
+    warm_costs,
 };
 use config::{Architecture, RoomConfig};
 use page::Page;
 use serde::Serialize;
+use waitroom::Mode;
 
 use crate::artefacts::ArtefactBucket;
 use crate::bundle::unreadable;
@@ -74,6 +76,9 @@ pub struct Costs {
     pub per_100_000: f64,
     /// The same if a fifth of them reload, and a fifth open a second tab.
     pub per_100_000_with_reloads: f64,
+    /// 100,000 visitors who go straight in, in a room where newcomers may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_100_000_straight: Option<f64>,
     pub wait_minutes: u32,
     /// How often each of them polls.
     pub polls_per_visitor: u32,
@@ -126,7 +131,7 @@ impl Account {
             reserved,
             capacity,
             shop,
-            costs: Costs::of(&room),
+            costs: Costs::of(&room, config.mode.unwrap_or_default()),
             outlook,
         })
     }
@@ -147,8 +152,10 @@ impl Account {
 }
 
 impl Costs {
-    fn of(room: &ModelledRoom) -> Self {
+    fn of(room: &ModelledRoom, mode: Mode) -> Self {
         const VISITORS: u64 = 100_000;
+        let straight =
+            || EventWork::straight(room, VISITORS).costs(room).iter().map(|line| line.dollars).sum();
         let standing = StandingCosts::of(room);
         let event = EventCosts::of(room, VISITORS, WAIT_MINUTES.into());
         let in_cents = |line: &CostLine| CostLine { dollars: cents(line.dollars), ..*line };
@@ -159,6 +166,7 @@ impl Costs {
             warm_once: cents(warm_costs(room)),
             per_100_000: cents(event.dollars),
             per_100_000_with_reloads: cents(event.dollars_with_reloads),
+            per_100_000_straight: (mode != Mode::Line).then(straight).map(cents),
             wait_minutes: WAIT_MINUTES,
             polls_per_visitor: event.polls,
             parts: event.lines.iter().map(|line| (line.name, cents(line.dollars))).collect(),
@@ -223,6 +231,14 @@ mod tests {
     }
 
     #[test]
+    fn whoever_goes_straight_in_costs_a_fraction_of_whoever_waits() {
+        let of = |mode| Costs::of(&ModelledRoom::new(Rate::new(300).unwrap()), mode);
+        let costs = of(Mode::Overflow);
+        assert!(costs.per_100_000_straight.is_some_and(|straight| straight < costs.per_100_000 / 5.0));
+        assert_eq!(of(Mode::Line).per_100_000_straight, None);
+    }
+
+    #[test]
     fn alarms_cost_what_the_template_watches() {
         for (throttle, door_limit) in [(false, false), (true, false), (false, true)] {
             let mut config = RoomConfig::new(
@@ -235,7 +251,7 @@ mod tests {
             config.throttle = throttle;
             config.door_requests_per_address =
                 door_limit.then(|| AddressLimit::from_value(ConfigValue::Number(5000)).unwrap());
-            let costs = Costs::of(&ModelledRoom::of(&config, Architecture::Arm64, 0));
+            let costs = Costs::of(&ModelledRoom::of(&config, Architecture::Arm64, 0), Mode::Line);
             let cents = costs.options[0].dollars * 100.0;
             assert_eq!(costs.options[0].name, "alarms");
             assert_eq!(

@@ -147,6 +147,9 @@ fn costs(plan: &DeployPlan) -> Vec<String> {
             costs.per_100_000, costs.per_100_000_with_reloads, costs.wait_minutes, costs.polls_per_visitor
         ),
     ];
+    if let Some(straight) = costs.per_100_000_straight {
+        lines.push(format!("${straight:.2} for 100,000 visitors who go straight in, while nobody waits"));
+    }
     if costs.warm_once > 0.0 {
         lines.push(format!(
             "about ${:.2} once, for warm_reads and warm_writes; look at AWS's price, which we could not confirm",
@@ -224,6 +227,7 @@ mod tests {
             warm_once: 32.5,
             per_100_000: 5.63,
             per_100_000_with_reloads: 6.9,
+            per_100_000_straight: Some(0.93),
             wait_minutes: 10,
             polls_per_visitor: 11,
             parts: vec![("API Gateway", 4.9)],
@@ -287,6 +291,7 @@ capacity   about 3,110 people can join a second, while 150,000 wait (the limit i
 shop       https://shop.example/: 98 ms on average, 0 of 20 failed
 costs      about $0.81 a month while nobody comes, on or off; on top: alarms $1.20, firewall $6.00
            $5.63 to $6.90 for 100,000 visitors who wait 10 minutes and poll 11 times each: the more if a fifth reload and a fifth open a second tab
+           $0.93 for 100,000 visitors who go straight in, while nobody waits
            about $32.50 once, for warm_reads and warm_writes; look at AWS's price, which we could not confirm
            estimated from list prices of us-east-1 of 2026-11-22, without free tier and tax
 expected   150,000 people: if they come at once, all have joined after 49 s at least; up to 145,000 are refused at first, and try again by themselves

@@ -102,6 +102,23 @@ impl EventCosts {
 }
 
 impl EventWork {
+    /// So many visitors, who go straight in at the room's rate.
+    pub fn straight(room: &ModelledRoom, visitors: u64) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "a number of people")]
+        let straight = visitors as f64;
+        Self {
+            joins: 0.0,
+            polls: 0.0,
+            turns: 0.0,
+            straight,
+            returns: 0.0,
+            refused_visits: 0.0,
+            releases: 0.0,
+            releasing_minutes: 0.0,
+            minutes: straight / f64::from(room.rate.get()),
+        }
+    }
+
     /// What it costs, by service.
     pub fn costs(&self, room: &ModelledRoom) -> Vec<CostLine> {
         let Self {
