@@ -13,6 +13,7 @@
 //! | [`TicketBlock`] | ticket numbers, which producers lease in blocks |
 //! | [`Valve`], [`ValveSchedule`] | whether and how fast the room releases visitors, and from when |
 //! | [`Mode`], [`DoorPermits`] | whether and how many newcomers go straight in while nobody waits |
+//! | [`VirtualLine`], [`CountedSlot`] | the line that would be, in a room that observes |
 //! | [`Stock`] | how many more it releases before it ends by itself |
 //! | [`Rate`], [`Plan`], [`Slice`], [`Pace`] | how many visitors a window releases, in which parts, and when |
 //! | [`throttle_rules`] | the rate in force while the shop is slow or failing |
@@ -68,6 +69,7 @@ mod ticket_block;
 mod time;
 mod token;
 mod valve;
+mod virtual_line;
 mod web_url;
 
 pub use admission::{Admission, AdmittedBy};
@@ -77,7 +79,7 @@ pub use disorder::DisorderEstimate;
 pub use epoch::{Epoch, EpochError};
 pub use key_order::KeyOrder;
 pub use line_count::{IssuedTickets, LineCount};
-pub use minute::{LineCounts, LineTotals, MinuteCount, MinuteRecord};
+pub use minute::{LineCounts, LineTotals, MinuteCount, MinuteRecord, observed_lately};
 pub use mistakes::Mistakes;
 pub use mode::{Mode, ModeError};
 pub use name::{Message, NameError, RoomId, Title};
@@ -104,4 +106,5 @@ pub use ticket_block::TicketBlock;
 pub use time::Timestamp;
 pub use token::{Token, TokenError};
 pub use valve::{Valve, ValveChange, ValveSchedule, ValveScheduleError};
+pub use virtual_line::{CountedSlot, ObservedLine, VirtualLine};
 pub use web_url::{WebUrl, WebUrlError};

@@ -17,8 +17,9 @@ const SEARCHED: u64 = 60;
 impl MinuteLog for AwsStore {
     async fn note(&self, totals: LineTotals) -> PortResult<()> {
         let key = Key::Minute(MinuteRecord::number(totals.at));
-        let note = expressions::note_minute(&totals);
-        self.table.update("write the record of a minute", key, note).await.map(drop)
+        let attempt = "write the record of a minute";
+        let note = expressions::note_minute(&totals).map_err(PortError::broken(attempt))?;
+        self.table.update(attempt, key, note).await.map(drop)
     }
 
     /// If a longer wait is noted already, this changes nothing.

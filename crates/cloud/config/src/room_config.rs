@@ -189,7 +189,7 @@ room_config! {
     optional {
         /// The URL that the throttle measures, if not the shop's: a page that needs no pass.
         health: WebUrl = Text("https://shop.example/up") => "Health";
-        /// `line`, or `overflow`: newcomers go straight in while nobody waits. Later, use `beekeeper mode`: docs/overflow.md.
+        /// `line`, `overflow` (docs/overflow.md) or `observe` (docs/observe.md). Later, use `beekeeper mode`.
         mode: Mode = Text("line") => "Mode";
         /// How long an admitted visitor can come back for a new pass.
         admission_minutes: Minutes = Number(60) => "AdmissionMinutes";

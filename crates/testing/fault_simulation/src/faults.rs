@@ -10,13 +10,13 @@ use pass::{KeyRecord, SecretKeys};
 use simulation::SimClock;
 use waitroom::ports::{
     Admissions, Admitted, Clock, ConsumerRun, Delivery, Dispatch, EntryCount, Fault, KeyBoard, Keys,
-    LineBack, LineFront, LineLength, MinuteLog, PermitHolder, Permits, PlanRecord, Plans, PortError,
-    PortResult, QuietSwitch, Receipt, RoomReader, SliceProgress, Slices, StatusBoard, StockCount, Taken,
-    ThrottleMemory, ThrottleStore, TicketCounter,
+    LineBack, LineFront, LineLength, MinuteLog, NewcomerCount, PermitHolder, Permits, PlanRecord, Plans,
+    PortError, PortResult, QuietSwitch, Receipt, RoomReader, SliceProgress, Slices, StatusBoard, StockCount,
+    Taken, ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::{
-    Admission, DoorPermits, IssuedTickets, LineProgress, LineReach, LineStatus, LineTotals, MinuteRecord,
-    Place, Plan, Rate, Room, Slice, SliceId, Stock, Timestamp, Token,
+    Admission, CountedSlot, DoorPermits, IssuedTickets, LineProgress, LineReach, LineStatus, LineTotals,
+    MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Stock, Timestamp, Token,
 };
 
 use crate::Observations;
@@ -40,6 +40,9 @@ pub enum PortCall {
     LookUp,
     Admit,
     TakePermits,
+    CountNewcomers,
+    Newcomers,
+    ForgetNewcomers,
     RecentPlans,
     WritePlan,
     Take,
@@ -65,6 +68,8 @@ impl PortCall {
             | Self::LeaseTickets
             | Self::Admit
             | Self::TakePermits
+            | Self::CountNewcomers
+            | Self::ForgetNewcomers
             | Self::WritePlan
             | Self::Take
             | Self::Record
@@ -84,6 +89,7 @@ impl PortCall {
             | Self::CountJoined
             | Self::CountLeft
             | Self::LookUp
+            | Self::Newcomers
             | Self::RecentPlans
             | Self::Reach
             | Self::Progress
@@ -277,6 +283,20 @@ impl<S: LineLength> LineLength for FaultyPorts<S> {
 impl<S: Permits> Permits for FaultyPorts<S> {
     async fn take_permits(&self, of: DoorPermits, count: u32, by: PermitHolder) -> PortResult<bool> {
         self.call(PortCall::TakePermits, self.inner.take_permits(of, count, by)).await
+    }
+}
+
+impl<S: NewcomerCount> NewcomerCount for FaultyPorts<S> {
+    async fn count_newcomers(&self, slot: Timestamp, count: u32) -> PortResult<()> {
+        self.call(PortCall::CountNewcomers, self.inner.count_newcomers(slot, count)).await
+    }
+
+    async fn newcomers(&self) -> PortResult<Vec<CountedSlot>> {
+        self.call(PortCall::Newcomers, self.inner.newcomers()).await
+    }
+
+    async fn forget_newcomers(&self, before: Timestamp) -> PortResult<()> {
+        self.call(PortCall::ForgetNewcomers, self.inner.forget_newcomers(before)).await
     }
 }
 
