@@ -1,8 +1,10 @@
 //! A room in which newcomers go straight in: while nobody waits, or all of them.
 
+use std::fs;
 use std::thread;
 use std::time::Duration;
 
+use emulators::console;
 use http_contract::Client;
 
 use crate::crowd::{ask, authority};
@@ -133,4 +135,19 @@ fn everybody_passes_a_room_that_observes_and_it_says_what_the_line_would_have_be
     let report = text(&operate(directory.path(), &["report", "--local", "--since", "1h", "--json"]).stdout);
     let summary = &serde_json::from_str::<serde_json::Value>(&report).unwrap()["summary"]["observed"];
     assert!((540..600).contains(&summary["waited"].as_u64().unwrap()), "{summary}");
+}
+
+/// Each command of docs/observe.md.
+#[test]
+fn the_documentation_shows_what_changing_the_mode_prints() {
+    let guide = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/observe.md")).unwrap();
+    let room = Local::start(&[]);
+    let commands = console::commands(&guide);
+    for (command, told) in &commands {
+        let words = console::words(command.strip_prefix("beekeeper ").unwrap());
+        let words: Vec<_> = words.iter().map(String::as_str).collect();
+        let said = text(&room.command(&words).stdout);
+        assert!(console::is_as_told(&said, told), "paste into docs/observe.md:\n$ {command}\n{said}");
+    }
+    assert_eq!(commands.len(), 2);
 }
