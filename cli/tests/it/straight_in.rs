@@ -77,7 +77,7 @@ fn the_mode_can_be_changed_while_the_room_runs_and_taken_back() {
 
 #[test]
 fn everybody_passes_a_room_that_observes_and_it_says_what_the_line_would_have_been() {
-    let room = Local::start(&["--rate", "60"]);
+    let room = Local::start(&["--rate", "60", "--minute", "60s"]);
     let client = Client::new(&room.url, "demo");
     let waits = client.cookie(&client.newcomer(&[]));
     let said = text(&room.command(&["mode", "--local", "observe"]).stdout);

@@ -58,7 +58,7 @@ impl LineTotals {
     }
 
     /// The same, with the line that would have been until an instant, if the room observes or did since the latest of these
-    /// `records`. The record of this minute, which this one replaces, is carried on.
+    /// `records`. What the record of this minute says, which this one replaces, is carried on.
     #[must_use]
     pub fn observing(
         self,
@@ -72,14 +72,21 @@ impl LineTotals {
         let replaced =
             before.filter(|before| MinuteRecord::number(before.at) == MinuteRecord::number(self.at));
         let replaced = replaced.and_then(|before| before.observed);
-        let begun = before.and_then(|before| before.observed).map(|line| line.until).unwrap_or_default();
-        let has_come = |slot: &CountedSlot| (begun..until).contains(&slot.from);
-        if !room.observes() && !slots.iter().any(has_come) {
-            return Self { observed: replaced, ..self };
+        let time = accounted_until(records)..until;
+        if !room.observes() && !slots.iter().any(|slot| time.contains(&slot.from)) {
+            return self;
         }
         let line = virtual_line(room, records, slots, minute, until);
         let carried_on = replaced.map_or(line.line, |replaced| line.line.after(replaced.line));
         Self { observed: Some(VirtualLine { line: carried_on, ..line }), ..self }
+    }
+
+    /// As they are stored in place of those of `before` in the same minute: what these don't say of a line that would have been
+    /// stays.
+    #[must_use]
+    pub fn replacing(self, before: Option<Self>) -> Self {
+        let before = before.filter(|before| before.epoch == self.epoch);
+        Self { observed: self.observed.or(before.and_then(|before| before.observed)), ..self }
     }
 
     /// The most that these and `later` ones counted. On AWS totals are approximate: when one falls and rises again, nobody counts
@@ -104,7 +111,13 @@ fn virtual_line(
 ) -> VirtualLine {
     let before = latest_of(room.epoch, records);
     let line = before.and_then(|before| Some((before.observed?, before.rate.unwrap_or(room.rate()))));
-    VirtualLine::follow(line, slots, (room.rate(), minute), until)
+    VirtualLine::follow(line, slots, (room.rate(), minute), accounted_until(records)..until)
+}
+
+/// Who came before this instant is in one of these records, perhaps of another epoch.
+fn accounted_until(records: &[MinuteRecord]) -> Timestamp {
+    let until = records.iter().filter_map(|record| Some(record.totals.observed?.until));
+    until.max().unwrap_or_default()
 }
 
 /// What the line would have been in the time of these `records`, and up to this instant, which is after them.
@@ -327,7 +340,18 @@ mod tests {
         assert_eq!((lately.waited, lately.waiting, lately.longest_line), (5989, 4790, 5390));
         room.settings.mode = crate::Mode::Line;
         assert_eq!(waited(note(&room, &[again], 180)), Some((1000, 4790)), "those who came before");
-        assert_eq!(waited(note(&room, &[second], 190)), None);
+        let nobody = note(&room, &[second], 190);
+        assert_eq!(waited(nobody), None);
+        let stored = nobody.totals.replacing(Some(second.totals)).observed;
+        assert_eq!(stored, second.totals.observed, "as after a restart");
+        let mut reset = crate::fixture::room(600);
+        (reset.settings.mode, reset.epoch) = (crate::Mode::Observe, "cd34".parse().unwrap());
+        assert_eq!(
+            waited(note(&reset, &[again], 130)),
+            Some((989, 790)),
+            "a new line, and only of those who came since"
+        );
+        assert_eq!(nobody.totals.replacing(Some(note(&reset, &[], 90).totals)).observed, None);
         let json = serde_json::to_string(&second).unwrap();
         assert_eq!(serde_json::from_str::<MinuteRecord>(&json).unwrap(), second);
         let minutes = MinuteCount::from_records(&[again, second], Timestamp::default());

@@ -465,7 +465,7 @@ pub trait AuditTrail: Send + Sync {
 
 /// The history of the line, for [`MinuteRecord::KEPT`].
 pub trait MinuteLog: Send + Sync {
-    /// Writes the record of the minute of `totals.at`, in place of an earlier one. A closing record stays.
+    /// Writes the record of the minute of `totals.at`, [in place of](LineTotals::replacing) an earlier one. A closing record stays.
     fn note(&self, totals: LineTotals) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Notes that somebody was released at `at` after this wait. The minute keeps the longest one, in whole seconds. If the

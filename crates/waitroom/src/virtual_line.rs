@@ -4,6 +4,7 @@
 //! that, once a minute: up to when the time of the rate is used up, as permits are counted. Within a slot, newcomers are taken to
 //! come evenly. Time that nobody uses is kept as long as for permits, so that two who come together are no line.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -78,15 +79,15 @@ pub struct VirtualLine {
 }
 
 impl VirtualLine {
-    /// How it goes on at this rate until then, if these newcomers come. `before`: as it was, and at which rate.
+    /// How it goes on at this rate in this time, if these newcomers come. Those of the minute before it tell what the busiest one
+    /// was. `before`: as the line was, and at which rate.
     pub fn follow(
         before: Option<(Self, Rate)>,
         slots: &[CountedSlot],
         (rate, minute): (Rate, Duration),
-        until: Timestamp,
+        time: Range<Timestamp>,
     ) -> Self {
         let pace = VirtualPace::new(rate, minute);
-        let begun = before.map_or_else(Timestamp::default, |(line, _)| line.until);
         // Those who wait at the beginning do so at the new rate.
         let mut used = before.map_or(0, |(line, rate)| {
             let ahead = i128::from(line.used.0) - micros(line.until);
@@ -94,7 +95,7 @@ impl VirtualLine {
             micros(line.until) + if ahead > 0 { scaled } else { ahead }
         });
         let (mut waited, mut longest, mut busiest) = (0, 0, 0);
-        for slot in slots.iter().filter(|slot| (begun..until).contains(&slot.from)) {
+        for slot in slots.iter().filter(|slot| time.contains(&slot.from)) {
             let (start, newcomers) = (micros(slot.from), i128::from(slot.newcomers));
             let first = (used - start).max(-pace.kept);
             let last = first + pace.time_of(newcomers) - pace.slot;
@@ -107,12 +108,12 @@ impl VirtualLine {
         }
         let line = ObservedLine {
             waited: whole(waited),
-            waiting: whole(pace.newcomers_in(used - micros(until))),
+            waiting: whole(pace.newcomers_in(used - micros(time.end))),
             longest_wait: whole(longest / 1_000_000),
             longest_line: whole(pace.newcomers_in(longest)),
             busiest,
         };
-        Self { until, used: UsedTime(whole(used)), line }
+        Self { until: time.end, used: UsedTime(whole(used)), line }
     }
 }
 
@@ -193,7 +194,7 @@ mod tests {
 
     fn line(per_minute: u32, newcomers: &[u64]) -> ObservedLine {
         let until = START + SLOT * u32::try_from(newcomers.len()).unwrap();
-        VirtualLine::follow(None, &slots(newcomers), (rate(per_minute), MINUTE), until).line
+        VirtualLine::follow(None, &slots(newcomers), (rate(per_minute), MINUTE), START..until).line
     }
 
     #[test]
@@ -225,10 +226,10 @@ mod tests {
 
     #[test]
     fn a_line_of_before_goes_on_at_the_new_rate() {
-        let before = VirtualLine::follow(None, &slots(&[500; 12]), (rate(600), MINUTE), START + MINUTE);
-        let until = START + 2 * MINUTE;
+        let (begun, until) = (START + MINUTE, START + 2 * MINUTE);
+        let before = VirtualLine::follow(None, &slots(&[500; 12]), (rate(600), MINUTE), START..begun);
         let after = |before, per_minute| {
-            VirtualLine::follow(before, &slots(&[500; 12]), (rate(per_minute), MINUTE), until).line
+            VirtualLine::follow(before, &slots(&[500; 12]), (rate(per_minute), MINUTE), begun..until).line
         };
         let goes_on = after(Some((before, rate(600))), 600);
         assert_eq!((goes_on.waiting, goes_on.waited, goes_on.busiest), (4790, 0, 0), "nobody counts twice");
@@ -283,9 +284,10 @@ mod tests {
             let cut = cut % u32::try_from(newcomers.len()).unwrap();
             let (pace, slots) = ((rate(600), MINUTE), slots(&newcomers));
             let until = START + SLOT * u32::try_from(newcomers.len()).unwrap();
-            let whole = VirtualLine::follow(None, &slots, pace, until);
-            let first = VirtualLine::follow(None, &slots, pace, START + SLOT * cut);
-            let second = VirtualLine::follow(Some((first, pace.0)), &slots, pace, until);
+            let first_until = START + SLOT * cut;
+            let whole = VirtualLine::follow(None, &slots, pace, START..until);
+            let first = VirtualLine::follow(None, &slots, pace, START..first_until);
+            let second = VirtualLine::follow(Some((first, pace.0)), &slots, pace, first_until..until);
             let parts = VirtualLine { line: second.line.after(first.line), ..second };
             prop_assert_eq!(whole, parts);
         }

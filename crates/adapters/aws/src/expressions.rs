@@ -290,7 +290,7 @@ pub(crate) fn replace(entry: &Item) -> Statement {
     Statement { condition: String::new(), ..set(entry, &[], None) }
 }
 
-/// Writes what the trigger counted into the record of its minute. The longest wait stays.
+/// Writes what the trigger counted into the record of its minute. The longest wait stays, and what it does not say of a line that would have been.
 pub(crate) fn note_minute(totals: &LineTotals) -> serde_json::Result<Statement> {
     let rate = totals.rate.map_or(0, waitroom::Rate::get);
     let mut note = Statement::new(
@@ -309,12 +309,9 @@ pub(crate) fn note_minute(totals: &LineTotals) -> serde_json::Result<Statement> 
             (":delete_after", number((totals.at + MinuteRecord::STORED).as_secs())),
         ],
     );
-    match &totals.observed {
-        Some(line) => {
-            note.update.push_str(", #observed = :observed");
-            note.values.insert(":observed".into(), text(&serde_json::to_string(line)?));
-        }
-        None => note.update.push_str(" REMOVE #observed"),
+    if let Some(line) = &totals.observed {
+        note.update.push_str(", #observed = :observed");
+        note.values.insert(":observed".into(), text(&serde_json::to_string(line)?));
     }
     Ok(note)
 }
@@ -327,7 +324,7 @@ pub(crate) fn close_count(record: &MinuteRecord, version: u64) -> serde_json::Re
     ];
     let update = format!(
         "SET #closing_{version} = :closing_{version}, #format = :format, #delete_after = :delete_after \
-         REMOVE #at, #longest_wait"
+         REMOVE #at, #longest_wait, #observed"
     );
     let mut statement = Statement::new(&update, "", values);
     statement.values.insert(format!(":closing_{version}"), text(&serde_json::to_string(record)?));

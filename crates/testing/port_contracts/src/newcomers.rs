@@ -62,9 +62,9 @@ pub async fn a_record_keeps_what_the_line_would_have_been<F: Fixture>() {
     let totals = LineTotals::of(&room, at, LineCounts { joined: 3, released: 3, entered: None, waiting: 0 });
     let line = ObservedLine { waited: 2, waiting: 1, longest_wait: 7, longest_line: 3, busiest: 9 };
     let observed = Some(VirtualLine { until: at, used: UsedTime::at(at), line });
-    for observed in [observed, None] {
-        fixture.ledger().note(LineTotals { observed, ..totals }).await.expect("note");
+    for noted in [observed, None] {
+        fixture.ledger().note(LineTotals { observed: noted, ..totals }).await.expect("note");
         let records = fixture.ledger().minutes(at).await.expect("minutes");
-        assert_eq!(records.last().map(|record| record.totals.observed), Some(observed));
+        assert_eq!(records.last().map(|record| record.totals.observed), Some(observed), "it stays");
     }
 }
