@@ -133,7 +133,7 @@ pub(crate) enum Command {
     Off(Which),
     /// Set how many visitors may enter a minute; asks first if that is far more than before
     SetRate(SetRate),
-    /// Say whether newcomers always wait in line at first, or go straight in while nobody waits
+    /// Say whether newcomers go straight in: never, while nobody waits, or always
     Mode(SetMode),
     /// Show a message to the visitors; an empty text removes it
     Message(SetMessage),
@@ -360,13 +360,13 @@ pub(crate) struct SetMessage {
 #[derive(Debug, Args)]
 #[command(
     allow_missing_positional = true,
-    after_help = examples("Examples:\n  beekeeper mode spring-sale overflow\n  beekeeper mode --local line")
+    after_help = examples("Examples:\n  beekeeper mode spring-sale observe\n  beekeeper mode --local line")
 )]
 pub(crate) struct SetMode {
     #[command(flatten)]
     pub(crate) which: Which,
     /// line: every newcomer joins the line. overflow: newcomers go straight in while nobody waits, and only beyond the rate a
-    /// line forms
+    /// line forms. observe: everybody goes straight in, and the room counts what the line would have been
     mode: Mode,
 }
 

@@ -95,6 +95,9 @@ impl DemoGreeting {
         if room.lets_straight_in() {
             return format!("{taken}{open}, which lets you straight in while nobody waits.");
         }
+        if room.observes() {
+            return format!("{taken}{open}, which lets everybody pass, and counts who would have waited.");
+        }
         if self.visitors == 0 {
             return format!("{taken}{open}.");
         }

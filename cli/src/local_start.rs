@@ -95,8 +95,11 @@ impl LocalStart {
         }
         let room = store.room().await?;
         // Nobody would stand ahead of anybody.
-        let demo_visitors =
-            if room.lets_straight_in() && arguments.visitors.is_none() { 0 } else { visitors };
+        let demo_visitors = if (room.lets_straight_in() || room.observes()) && arguments.visitors.is_none() {
+            0
+        } else {
+            visitors
+        };
         let WrittenRoom { file, path } = written;
         Ok(Self { directory, store, room, local, demo_door, demo_visitors, file, path })
     }

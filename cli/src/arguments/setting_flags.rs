@@ -27,7 +27,8 @@ pub(crate) struct SettingFlags {
     pub(crate) shop: Option<WebUrl>,
     #[arg(long, help = RATE)]
     pub(crate) rate: Option<Rate>,
-    /// `overflow`: newcomers go straight in while nobody waits, and only beyond the rate a line forms [default: line]
+    /// `overflow`: newcomers go straight in while nobody waits, and only beyond the rate a line forms. `observe`: everybody goes
+    /// straight in, and is counted [default: line]
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<Mode>,
     #[command(flatten)]

@@ -89,6 +89,7 @@ fn mode_in_force<'a>(after: &Room, at_once: &'a str) -> &'a str {
         Mode::Overflow if !after.quiet => {
             "; newcomers go straight in once hardly anybody has waited for a minute"
         }
+        Mode::Observe => "; within seconds, everybody passes while the room is on",
         Mode::Line | Mode::Overflow => at_once,
     }
 }

@@ -49,11 +49,15 @@ fn say_json(lines: &[impl Serialize]) -> Result<()> {
 }
 
 fn minute_line(minute: &MinuteCount) -> String {
-    let MinuteCount { at, joined, released, waiting, rate, longest_wait, rehearsal, entered: _ } = minute;
+    let MinuteCount { at, joined, released, waiting, rate, longest_wait, rehearsal, entered: _, observed } =
+        minute;
     let rate = rate.map_or_else(|| "nobody released".into(), |rate| format!("rate {rate}"));
     let longest = longest_wait.map(|wait| format!(", longest wait {}", time(wait))).unwrap_or_default();
     let rehearsal = if *rehearsal { ", rehearsal" } else { "" };
-    format!("{at}  {joined} joined, {released} released, {waiting} waiting, {rate}{longest}{rehearsal}")
+    let observed = observed.map(|line| format!(", {} would have waited", line.waited)).unwrap_or_default();
+    format!(
+        "{at}  {joined} joined, {released} released, {waiting} waiting, {rate}{longest}{observed}{rehearsal}"
+    )
 }
 
 #[cfg(test)]
@@ -76,6 +80,7 @@ mod tests {
             rate,
             longest_wait: Some(930),
             rehearsal: false,
+            observed: None,
         };
         assert_eq!(
             minute_line(&busy),

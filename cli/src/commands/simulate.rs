@@ -141,6 +141,7 @@ fn scenario(
         None => arrivals,
     };
     let sets_rate = |order: &TimedOrder| matches!(order.order, SimulatedOrder::SetRate(_));
+    let lets_all_pass = |order: &TimedOrder| matches!(order.order, SimulatedOrder::Mode(Mode::Observe));
     match simulate.find {
         Some(Sought::Quota) if flags.is_here() => {
             let without = if KNOWS_AWS { "leave --local out, or " } else { "" };
@@ -159,6 +160,14 @@ fn scenario(
             let advice = "leave the orders that set the rate out, or leave --find rate out";
             return Err(usage("--find rate searches one rate, and an order sets another", advice).into());
         }
+        _ if flags.mode == Some(Mode::Observe) || flags.order.iter().any(lets_all_pass) => {
+            let advice = "simulate the line, with --mode line, or --mode overflow";
+            return Err(usage(
+                "in a room that observes nobody waits, so there is nothing to simulate",
+                advice,
+            )
+            .into());
+        }
         _ => {}
     }
     let given = flags.rate.or(config.map(|config| config.rate));
@@ -172,7 +181,9 @@ fn scenario(
     let host = if flags.is_here() { RoomHost::Machine } else { account(flags, config, rate)? };
     let mut scenario = Scenario::new(arrivals, rate, host);
     scenario.seed = flags.seed.unwrap_or(scenario.seed);
-    scenario.mode = flags.mode.or(config.and_then(|config| config.mode)).unwrap_or_default();
+    // A room that observes would have no line. What it would be as a line is what there is to know.
+    let configured = config.and_then(|config| config.mode).filter(|mode| *mode != Mode::Observe);
+    scenario.mode = flags.mode.or(configured).unwrap_or_default();
     scenario.oversubscribe = flags.oversubscribe.or(config.and_then(RoomConfig::oversubscription));
     scenario.opens_after = flags.opens_after;
     scenario.orders.clone_from(&flags.order);

@@ -87,8 +87,22 @@ fn text(status: &Status, now: Timestamp, colours: Colours) -> String {
     for finding in findings.iter().rev().take(5) {
         lines.push(format!("shop's health  {}", health(finding, colours)));
     }
-    if room.settings.mode == Mode::Overflow {
-        lines.push(format!("mode           {}", overflow(room)));
+    match room.settings.mode {
+        Mode::Line => {}
+        Mode::Overflow => lines.push(format!("mode           {}", overflow(room))),
+        Mode::Observe => lines.push(format!("mode           {}", observe(status))),
+    }
+    if let Some(line) = status.observed.filter(|line| line.waited > 0) {
+        lines.push(format!("line now       {} would wait", words::count(line.waiting)));
+        lines.push(format!(
+            "longest line   {}, {} to wait",
+            words::count(line.longest_line),
+            words::time(line.longest_wait)
+        ));
+        let busiest = words::count(line.busiest);
+        lines.push(format!(
+            "busiest        at {busiest} a minute, nobody would have waited longer than a minute"
+        ));
     }
     if !room.settings.message.as_str().is_empty() {
         lines.push(format!("message        {:?}", room.settings.message.as_str()));
@@ -132,6 +146,20 @@ fn overflow(room: &Room) -> &'static str {
         }
         Valve::Limited(..) => "overflow: while there's a stock, everyone joins the line",
         Valve::Closed => "overflow",
+    }
+}
+
+/// What everybody is spared who passes.
+fn observe(status: &Status) -> String {
+    match status.observed {
+        None => "observe: everybody passes while the room is on".into(),
+        Some(line) if line.waited == 0 => {
+            "observe: everybody passes. In the last hour, nobody would have waited".into()
+        }
+        Some(line) => {
+            let waited = words::count(line.waited);
+            format!("observe: everybody passes. In the last hour, {waited} would have waited")
+        }
     }
 }
 

@@ -387,7 +387,7 @@ fn what_cannot_be_simulated_says_what_to_do() {
     let counts = folder.path().join("counts.csv");
     fs::write(&counts, "at,joined\n2027-03-05T12:00:00Z,many\n").unwrap();
     let counts = counts.to_str().unwrap();
-    let cases: [(&[&str], &str); 34] = [
+    let cases: [(&[&str], &str); 36] = [
         (&["-5"], "[NAME]"),
         (&["--visitors", "-5"], "from 1 to 10000000"),
         (&["--visitors=-5"], "from 1 to 10000000"),
@@ -425,6 +425,8 @@ fn what_cannot_be_simulated_says_what_to_do() {
         (&["--visitors", "9", "--rate", "60", "--find", "quota", "--within", "1h"], "belongs to --find rate"),
         (&["--visitors", "9", "--rate", "60", "--find", "rate", "--within", "1h"], "leave --rate out"),
         (&["--limit", "functions=9"], "concurrency"),
+        (&["--visitors", "9", "--rate", "60", "--mode", "observe"], "there is nothing to simulate"),
+        (&["--visitors", "9", "--rate", "60", "--order", "5m mode observe"], "there is nothing to simulate"),
     ];
     for (flags, told) in cases {
         let (code, error) = home.refused(&[&["simulate"], flags].concat());

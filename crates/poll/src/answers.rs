@@ -65,12 +65,12 @@ pub struct Wait {
 
 impl PollAnswer {
     pub fn new(room: &Room, line: &LineStatus, visitor: VisitorState) -> Self {
-        let is_straight = room.lets_everybody_through();
+        let is_off = room.lets_everybody_through();
         let until = match visitor {
-            VisitorState::Admitted { until } if !is_straight => Some(until),
+            VisitorState::Admitted { until } if !is_off => Some(until),
             _ => None,
         };
-        if until.is_some() || is_straight {
+        if until.is_some() || is_off || room.observes() {
             let origin = room.settings.shop.to_string();
             return Self::Enter { allow: true, origin, until, rehearsal: room.rehearsal };
         }
@@ -230,6 +230,21 @@ mod tests {
         for visitor in [VisitorState::Newcomer, VisitorState::Waiting, admitted()] {
             assert_eq!(poll(&off, visitor), enter);
         }
+    }
+
+    #[test]
+    fn everybody_may_pass_a_room_that_observes_and_whoever_was_not_counted_goes_to_the_door() {
+        let mut observing = room();
+        observing.settings.mode = waitroom::Mode::Observe;
+        let mut enter = json!({ "allow": true, "origin": "https://shop.example/a", "until": 7 });
+        assert_eq!(poll(&observing, admitted()), enter);
+        enter.as_object_mut().unwrap().remove("until");
+        for visitor in [VisitorState::Newcomer, VisitorState::Waiting] {
+            assert_eq!(poll(&observing, visitor), enter);
+            assert_eq!(client(&observing, true, visitor), json!({ "allow": false }));
+        }
+        observing.state = RoomState::Paused;
+        assert_eq!(poll(&observing, VisitorState::Waiting)["allow"], false);
     }
 
     #[test]

@@ -7,7 +7,9 @@
 mod answer;
 mod claims;
 mod error;
+mod held_newcomers;
 mod held_permits;
+mod observe;
 mod pass_keys;
 mod proofs;
 mod refusals;
@@ -23,8 +25,9 @@ use tokio::sync::Mutex;
 use tracing::Span;
 use tracing::field::display;
 use waitroom::ports::{
-    Admissions, Admitted, Clock, EntryCount, Fault, Keys, LineBack, PermitHolder, Permits, PortError,
-    PortResult, QuietSwitch, RoomReader, StatusBoard, Store, TicketCounter, TokenSource, TurnoutCount,
+    Admissions, Admitted, Clock, EntryCount, Fault, Keys, LineBack, NewcomerCount, PermitHolder, Permits,
+    PortError, PortResult, QuietSwitch, RoomReader, StatusBoard, Store, TicketCounter, TokenSource,
+    TurnoutCount,
 };
 use waitroom::{
     Admission, AdmittedBy, DoorPermits, Epoch, Place, Room, Scheme, SliceId, Ticket, TicketBlock, Timestamp,
@@ -34,6 +37,7 @@ use waitroom::{
 pub use answer::DoorAnswer;
 use claims::claims;
 pub use error::ProducerError;
+use held_newcomers::HeldNewcomers;
 use held_permits::HeldPermits;
 pub use pass::{Nonce, ShownIn};
 use pass_keys::PassKeys;
@@ -47,7 +51,8 @@ waitroom::used_ports! {
     /// What the door needs of a store.
     pub trait ProducerStore: Store<
         Line: TicketCounter + LineBack,
-        Ledger: RoomReader + QuietSwitch + Admissions + Permits + EntryCount + TurnoutCount + StatusBoard + Keys,
+        Ledger: RoomReader + QuietSwitch + Admissions + Permits + NewcomerCount + EntryCount + TurnoutCount
+            + StatusBoard + Keys,
     >
 }
 
@@ -60,6 +65,7 @@ pub struct Producer<S, C, T> {
     /// The time that the rate is meant for.
     minute: Duration,
     permits: Mutex<HeldPermits>,
+    newcomers: Mutex<HeldNewcomers>,
     /// Ticket numbers of one epoch; the next epoch starts at 1 again.
     leases: Mutex<(Option<Epoch>, TicketBlock)>,
     overtaken: Mutex<Option<OvertakenTickets>>,
@@ -100,6 +106,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             scheme,
             minute: Duration::from_mins(1),
             permits: Mutex::default(),
+            newcomers: Mutex::default(),
             leases: Mutex::default(),
             overtaken: Mutex::default(),
             woken: Mutex::default(),
@@ -166,6 +173,9 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         let place = Place::find(&room.settings.room, room.epoch, request.cookies.iter().copied());
         if room.lets_everybody_through() {
             return self.straight_to_shop(&room, place, request).await;
+        }
+        if room.observes() {
+            return self.observe(&room, place, request).await;
         }
         let Some(place) = place else {
             return self.newcomer(&room, request).await;
@@ -404,8 +414,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         (is_proven || before.is_some()).then_some(before)
     }
 
-    /// Counts a visitor who came for their pass, unless the room was off. Where it matters how many of those come who are released,
-    /// only the first time.
+    /// Counts a visitor who came for their pass, unless the door let them in before their turn. Where it matters how many of those
+    /// come who are released, only the first time.
     async fn count_entry(&self, room: &Room, token: Token, admission: &Admission) {
         let counts = match admission.by {
             AdmittedBy::Door => false,

@@ -15,19 +15,20 @@ use futures_util::{StreamExt, stream};
 use tracing::field::{Empty, display};
 use tracing::{Instrument, Span};
 use waitroom::ports::{
-    Clock, Dispatch, EntryCount, Fault, LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult,
-    QuietSwitch, RoomReader, StatusBoard, StockCount, Store, TurnoutCount,
+    Clock, Dispatch, EntryCount, Fault, LineLength, MinuteLog, NewcomerCount, PlanRecord, Plans, PortError,
+    PortResult, QuietSwitch, RoomReader, StatusBoard, StockCount, Store, TurnoutCount,
 };
 use waitroom::{
-    LineCount, LineCounts, LineStatus, LineTotals, Plan, Room, Slice, Timestamp, Turnout, hardly_waited,
-    overtaken_before, was_empty,
+    CountedSlot, LineCount, LineCounts, LineStatus, LineTotals, Plan, Room, Slice, Timestamp, Turnout,
+    hardly_waited, overtaken_before, was_empty,
 };
 
 waitroom::used_ports! {
     /// What the trigger needs of a store.
     pub trait TriggerStore: Store<
         Line: LineLength,
-        Ledger: RoomReader + QuietSwitch + StockCount + Plans + EntryCount + TurnoutCount + StatusBoard + MinuteLog,
+        Ledger: RoomReader + QuietSwitch + StockCount + Plans + NewcomerCount + EntryCount + TurnoutCount
+            + StatusBoard + MinuteLog,
     >
 }
 
@@ -113,7 +114,8 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
     pub async fn note_last_minute(&self) -> PortResult<()> {
         let room = self.store.ledger().room_now().await?;
         let waiting = self.store.line().waiting().await?;
-        self.note_minute(&room, waiting).await
+        let until = CountedSlot::at(self.clock.now(), self.minute) + CountedSlot::length(self.minute);
+        self.note_minute(&room, waiting, until).await
     }
 
     async fn run_once(&self, cause: TriggerCause) -> PortResult<TriggerReport> {
@@ -132,7 +134,9 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
             }
             if cause == TriggerCause::Minute {
                 self.judge_turnout(&room).await.unwrap_or_else(|error| warn(&error));
-                self.note_minute(&room, waiting).await.unwrap_or_else(|error| warn(&error));
+                // A door may still count in the slot before this one.
+                let until = CountedSlot::at(self.clock.now(), self.minute) - CountedSlot::length(self.minute);
+                self.note_minute(&room, waiting, until).await.unwrap_or_else(|error| warn(&error));
             }
         }
         Ok(report)
@@ -275,12 +279,21 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         false
     }
 
-    /// Writes the record of this minute into the history.
-    async fn note_minute(&self, room: &Room, waiting: u64) -> PortResult<()> {
+    /// Writes the record of this minute into the history. In a room that observes, newcomers are in it who came until then.
+    async fn note_minute(&self, room: &Room, waiting: u64, until: Timestamp) -> PortResult<()> {
         let released = self.store.ledger().progress().await?.released;
         let joined = self.store.line().joined().await?.unwrap_or(released.saturating_add(waiting));
         let counts = LineCounts { joined, released, entered: self.store.ledger().entered(), waiting };
-        self.store.ledger().note(LineTotals::of(room, self.clock.now(), counts)).await
+        let totals = LineTotals::of(room, self.clock.now(), counts);
+        let slots = self.store.ledger().newcomers().await?;
+        let Some(last) = slots.last() else { return self.store.ledger().note(totals).await };
+        let records = self.store.ledger().minutes(totals.at).await?;
+        let totals = totals.observing(room, &records, &slots, self.minute, until);
+        self.store.ledger().note(totals).await?;
+        // Kept for the busiest minute, and one as long as somebody would still wait.
+        let is_over = totals.observed.is_none_or(|observed| observed.line.waiting == 0);
+        let kept = until - 2 * self.minute;
+        self.store.ledger().forget_newcomers(if is_over { kept } else { kept.min(last.from) }).await
     }
 
     async fn publish(&self, waiting: u64) -> PortResult<()> {

@@ -13,6 +13,7 @@
 //! | [`TicketBlock`] | ticket numbers, which producers lease in blocks |
 //! | [`Valve`], [`ValveSchedule`] | whether and how fast the room releases visitors, and from when |
 //! | [`Mode`], [`DoorPermits`] | whether and how many newcomers go straight in while nobody waits |
+//! | [`VirtualLine`], [`CountedSlot`] | the line that would be, in a room that observes |
 //! | [`Stock`] | how many more it releases before it ends by itself |
 //! | [`Turnout`], [`Oversubscription`] | how many of those come whom it releases, and how many more it releases for that |
 //! | [`Rate`], [`Plan`], [`Slice`], [`Pace`] | how many visitors a window releases, in which parts, and when |
@@ -70,6 +71,7 @@ mod time;
 mod token;
 mod turnout;
 mod valve;
+mod virtual_line;
 mod web_url;
 
 pub use admission::{Admission, AdmittedBy};
@@ -79,7 +81,7 @@ pub use disorder::DisorderEstimate;
 pub use epoch::{Epoch, EpochError};
 pub use key_order::KeyOrder;
 pub use line_count::{IssuedTickets, LineCount};
-pub use minute::{LineCounts, LineTotals, MinuteCount, MinuteRecord};
+pub use minute::{LineCounts, LineTotals, MinuteCount, MinuteRecord, observed_lately};
 pub use mistakes::Mistakes;
 pub use mode::{Mode, ModeError};
 pub use name::{Message, NameError, RoomId, Title};
@@ -107,4 +109,5 @@ pub use time::Timestamp;
 pub use token::{Token, TokenError};
 pub use turnout::{Oversubscription, OversubscriptionError, Turnout, TurnoutError};
 pub use valve::{Valve, ValveChange, ValveSchedule, ValveScheduleError};
+pub use virtual_line::{CountedSlot, ObservedLine, VirtualLine};
 pub use web_url::{WebUrl, WebUrlError};

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Epoch, Rate, Room, Timestamp};
+use crate::{CountedSlot, Epoch, ObservedLine, Rate, Room, Timestamp, VirtualLine};
 
 /// The line as the trigger counts it, once a minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +34,9 @@ pub struct LineTotals {
     /// Whether the room was in a rehearsal: who came since the record before was sent by it.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub rehearsal: bool,
+    /// The line that would have been since the record before, if the room observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed: Option<VirtualLine>,
 }
 
 /// How many a store counts in an epoch.
@@ -51,7 +54,39 @@ impl LineTotals {
         let LineCounts { joined, released, entered, waiting } = counts;
         let rate = room.releases().then(|| room.rate());
         let rehearsal = room.rehearsal.is_some();
-        Self { at, epoch: room.epoch, joined, released, entered, waiting, rate, rehearsal }
+        Self { at, epoch: room.epoch, joined, released, entered, waiting, rate, rehearsal, observed: None }
+    }
+
+    /// The same, with the line that would have been until an instant, if the room observes or did since the latest of these
+    /// `records`. What the record of this minute says, which this one replaces, is carried on.
+    #[must_use]
+    pub fn observing(
+        self,
+        room: &Room,
+        records: &[MinuteRecord],
+        slots: &[CountedSlot],
+        minute: Duration,
+        until: Timestamp,
+    ) -> Self {
+        let before = latest_of(self.epoch, records);
+        let replaced =
+            before.filter(|before| MinuteRecord::number(before.at) == MinuteRecord::number(self.at));
+        let replaced = replaced.and_then(|before| before.observed);
+        let time = accounted_until(records)..until;
+        if !room.observes() && !slots.iter().any(|slot| time.contains(&slot.from)) {
+            return self;
+        }
+        let line = virtual_line(room, records, slots, minute, until);
+        let carried_on = replaced.map_or(line.line, |replaced| line.line.after(replaced.line));
+        Self { observed: Some(VirtualLine { line: carried_on, ..line }), ..self }
+    }
+
+    /// As they are stored in place of those of `before` in the same minute: what these don't say of a line that would have been
+    /// stays.
+    #[must_use]
+    pub fn replacing(self, before: Option<Self>) -> Self {
+        let before = before.filter(|before| before.epoch == self.epoch);
+        Self { observed: self.observed.or(before.and_then(|before| before.observed)), ..self }
     }
 
     /// The most that these and `later` ones counted. On AWS totals are approximate: when one falls and rises again, nobody counts
@@ -64,6 +99,43 @@ impl LineTotals {
             ..later
         }
     }
+}
+
+/// The line as it would be at this instant, and what it was since the latest of these `records`.
+fn virtual_line(
+    room: &Room,
+    records: &[MinuteRecord],
+    slots: &[CountedSlot],
+    minute: Duration,
+    until: Timestamp,
+) -> VirtualLine {
+    let before = latest_of(room.epoch, records);
+    let line = before.and_then(|before| Some((before.observed?, before.rate.unwrap_or(room.rate()))));
+    VirtualLine::follow(line, slots, (room.rate(), minute), accounted_until(records)..until)
+}
+
+/// Who came before this instant is in one of these records, perhaps of another epoch.
+fn accounted_until(records: &[MinuteRecord]) -> Timestamp {
+    let until = records.iter().filter_map(|record| Some(record.totals.observed?.until));
+    until.max().unwrap_or_default()
+}
+
+/// What the line would have been in the time of these `records`, and up to this instant, which is after them.
+pub fn observed_lately(
+    room: &Room,
+    records: &[MinuteRecord],
+    slots: &[CountedSlot],
+    minute: Duration,
+    until: Timestamp,
+) -> ObservedLine {
+    let since = virtual_line(room, records, slots, minute, until).line;
+    let of_epoch = records.iter().filter(|record| record.totals.epoch == room.epoch);
+    let lines = of_epoch.filter_map(|record| record.totals.observed);
+    lines.fold(since, |line, before| line.after(before.line))
+}
+
+fn latest_of(epoch: Epoch, records: &[MinuteRecord]) -> Option<LineTotals> {
+    records.iter().rfind(|record| record.totals.epoch == epoch).map(|record| record.totals)
 }
 
 /// The record of one minute.
@@ -110,6 +182,9 @@ pub struct MinuteCount {
     /// Whether they are visitors of a rehearsal.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub rehearsal: bool,
+    /// What the line would have been since the record before, if the room observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed: Option<ObservedLine>,
 }
 
 impl MinuteCount {
@@ -144,6 +219,7 @@ impl MinuteCount {
             rate: totals.rate,
             longest_wait,
             rehearsal: totals.rehearsal,
+            observed: totals.observed.map(|virtual_line| virtual_line.line),
         }
     }
 
@@ -167,6 +243,7 @@ mod tests {
             waiting: joined - released,
             rate: Some(Rate::MIN),
             rehearsal: false,
+            observed: None,
         };
         MinuteRecord { totals, longest_wait: None }
     }
@@ -234,6 +311,51 @@ mod tests {
         let idle: Vec<_> =
             MinuteCount::from_records(&busy, Timestamp::default()).iter().map(MinuteCount::is_idle).collect();
         assert_eq!(idle, [false, false, true]);
+    }
+
+    #[test]
+    fn a_room_that_observes_notes_what_the_line_would_have_been_and_counts_nobody_twice() {
+        let minute = Duration::from_mins(1);
+        let mut room = crate::fixture::room(600);
+        room.settings.mode = crate::Mode::Observe;
+        let at = |seconds: u64| Timestamp::from_millis(seconds * 1000);
+        let slots: Vec<_> =
+            (0..12).map(|slot| CountedSlot { from: at(60 + 5 * slot), newcomers: 500 }).collect();
+        let note = |room: &Room, records: &[MinuteRecord], seconds| {
+            let counts = LineCounts { joined: 0, released: 0, entered: None, waiting: 0 };
+            let until = at(seconds / 5 * 5);
+            let totals =
+                LineTotals::of(room, at(seconds), counts).observing(room, records, &slots, minute, until);
+            MinuteRecord { totals, longest_wait: None }
+        };
+        let waited =
+            |record: MinuteRecord| record.totals.observed.map(|it| (it.line.waited, it.line.waiting));
+        let first = note(&room, &[], 90);
+        assert_eq!(waited(first), Some((2989, 2690)));
+        let again = note(&room, &[first], 110);
+        assert_eq!(waited(again), Some((4989, 4490)), "it replaces the one of the same minute");
+        let second = note(&room, &[again], 130);
+        assert_eq!(waited(second), Some((1000, 5290)));
+        let lately = observed_lately(&room, &[again, second], &slots, minute, at(180));
+        assert_eq!((lately.waited, lately.waiting, lately.longest_line), (5989, 4790, 5390));
+        room.settings.mode = crate::Mode::Line;
+        assert_eq!(waited(note(&room, &[again], 180)), Some((1000, 4790)), "those who came before");
+        let nobody = note(&room, &[second], 190);
+        assert_eq!(waited(nobody), None);
+        let stored = nobody.totals.replacing(Some(second.totals)).observed;
+        assert_eq!(stored, second.totals.observed, "as after a restart");
+        let mut reset = crate::fixture::room(600);
+        (reset.settings.mode, reset.epoch) = (crate::Mode::Observe, "cd34".parse().unwrap());
+        assert_eq!(
+            waited(note(&reset, &[again], 130)),
+            Some((989, 790)),
+            "a new line, and only of those who came since"
+        );
+        assert_eq!(nobody.totals.replacing(Some(note(&reset, &[], 90).totals)).observed, None);
+        let json = serde_json::to_string(&second).unwrap();
+        assert_eq!(serde_json::from_str::<MinuteRecord>(&json).unwrap(), second);
+        let minutes = MinuteCount::from_records(&[again, second], Timestamp::default());
+        assert_eq!(minutes[1].observed.map(|line| line.waited), Some(1000));
     }
 
     #[test]

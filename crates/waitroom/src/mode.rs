@@ -11,19 +11,22 @@ pub enum Mode {
     Line,
     /// While nobody waits, newcomers go straight in, as many as the rate allows. Only beyond that a line forms.
     Overflow,
+    /// Everybody goes straight in, and the room counts what the line would have been.
+    Observe,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a mode is line or overflow")]
+#[error("a mode is line, overflow or observe")]
 pub struct ModeError;
 
 impl Mode {
-    pub const ALL: [Self; 2] = [Self::Line, Self::Overflow];
+    pub const ALL: [Self; 3] = [Self::Line, Self::Overflow, Self::Observe];
 
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Line => "line",
             Self::Overflow => "overflow",
+            Self::Observe => "observe",
         }
     }
 }

@@ -7,6 +7,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{BATCH, Rate, Room, Timestamp, Valve, ValveChange};
 
 /// The permits of the doors, as one change of the valve allows them.
@@ -19,7 +21,8 @@ pub struct DoorPermits {
 }
 
 /// Up to when the time of the doors is used up: microseconds since the Unix epoch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct UsedTime(pub u64);
 
 impl UsedTime {
@@ -33,6 +36,11 @@ impl DoorPermits {
     /// How many portions a second's share has. Doors take permits by the portion, so that at high rates not every visitor costs
     /// a write, and one door cannot hold what the others need.
     const PORTIONS_A_SECOND: u32 = 100;
+
+    /// As if this rate were always in force.
+    pub(crate) fn always(rate: Rate, minute: Duration) -> Self {
+        Self { since: Timestamp::default(), rate, minute }
+    }
 
     /// `None` unless the doors let newcomers straight in at `now`. `minute` is the time that the rate is meant for.
     pub fn of(room: &Room, now: Timestamp, minute: Duration) -> Option<Self> {
@@ -95,7 +103,7 @@ impl DoorPermits {
 
     /// How much unused time is kept, in microseconds: a second, or one permit; or a batch of permits, if that takes three seconds
     /// at most. At low rates, two who come at the same moment would make a line otherwise.
-    fn kept(&self) -> u64 {
+    pub(crate) fn kept(&self) -> u64 {
         let second = micros(self.minute / 60);
         let batch = (self.share() * u64::from(BATCH)).min(3 * second);
         second.max(self.share()).max(batch)

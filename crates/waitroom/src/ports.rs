@@ -17,9 +17,9 @@ use pass::{KeyRecord, KeyRefusal, SecretKeys};
 
 use crate::throttle_rules::{Baseline, Finding};
 use crate::{
-    Admission, AuditEntry, AuditNote, Author, DoorPermits, Epoch, IssuedTickets, KeyOrder, LineProgress,
-    LineReach, LineStatus, LineTotals, MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Stock,
-    Timestamp, Token, Turnout, Window,
+    Admission, AuditEntry, AuditNote, Author, CountedSlot, DoorPermits, Epoch, IssuedTickets, KeyOrder,
+    LineProgress, LineReach, LineStatus, LineTotals, MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId,
+    Stock, Timestamp, Token, Turnout, Window,
 };
 
 /// A failed call to a port: what was attempted, and what the caller may assume.
@@ -193,6 +193,19 @@ pub trait Permits: Send + Sync {
         count: u32,
         by: PermitHolder,
     ) -> impl Future<Output = PortResult<bool>> + Send;
+}
+
+/// Counts the newcomers of a room that [observes](Room::observes), by [slots](CountedSlot) of time.
+pub trait NewcomerCount: Send + Sync {
+    /// Counts so many newcomers in the slot that begins at `slot`. They also count as joined and as released: a store may count
+    /// them here, or when they are [admitted](crate::AdmittedBy::Permit).
+    fn count_newcomers(&self, slot: Timestamp, count: u32) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// The slots that have any, oldest first. A process on one machine that has just begun knows of none.
+    fn newcomers(&self) -> impl Future<Output = PortResult<Vec<CountedSlot>>> + Send;
+
+    /// Forgets the slots that begin before this instant, or some of them.
+    fn forget_newcomers(&self, before: Timestamp) -> impl Future<Output = PortResult<()>> + Send;
 }
 
 /// Who takes permits.
@@ -467,7 +480,7 @@ pub trait AuditTrail: Send + Sync {
 
 /// The history of the line, for [`MinuteRecord::KEPT`].
 pub trait MinuteLog: Send + Sync {
-    /// Writes the record of the minute of `totals.at`, in place of an earlier one. A closing record stays.
+    /// Writes the record of the minute of `totals.at`, [in place of](LineTotals::replacing) an earlier one. A closing record stays.
     fn note(&self, totals: LineTotals) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Notes that somebody was released at `at` after this wait. The minute keeps the longest one, in whole seconds. If the

@@ -69,7 +69,7 @@ impl Room {
 
     pub fn new(settings: Settings, url: WebUrl, epoch: Epoch) -> Self {
         // Nobody can wait in a new room, so its doors need not wait for that.
-        let quiet = settings.mode == Mode::Overflow;
+        let quiet = settings.mode != Mode::Line;
         Self {
             settings,
             url,
@@ -286,6 +286,12 @@ impl Room {
         self.settings.mode == Mode::Overflow && self.takes_newcomers() && self.stock.is_none()
     }
 
+    /// Whether everybody goes straight in, and is counted. Only while the room is on: what other states say of newcomers holds. And
+    /// not with a stock, whose places are counted as they leave the line.
+    pub fn observes(&self) -> bool {
+        self.settings.mode == Mode::Observe && self.state == RoomState::On && self.stock.is_none()
+    }
+
     /// Whether a visitor who has just joined has to wake the room, because no consumer would find them. Where the doors let
     /// newcomers straight in, consumers still look for the last of the line, so only somebody who got no permit wakes the room.
     pub fn is_woken_by_join(&self, got_no_permit: bool) -> bool {
@@ -331,10 +337,11 @@ impl Room {
     /// it was changed. Every store does this with every change.
     ///
     /// An order of the operator wakes the room, so that it always says from when it is in force. Another rate doesn't wake one
-    /// whose doors let newcomers straight in: it is in force there too.
+    /// whose doors let newcomers straight in: it is in force there too, or nobody is held up by it.
     pub fn schedule_valve(&mut self, before: &Self, now: Timestamp, lead_time: Duration) {
         self.settle(now);
-        let is_woken = self.settings.rate != before.settings.rate && !self.lets_straight_in();
+        let needs_no_line = self.lets_straight_in() || self.observes();
+        let is_woken = self.settings.rate != before.settings.rate && !needs_no_line;
         if is_woken || self.state != before.state {
             self.quiet = false;
         }
@@ -460,6 +467,26 @@ mod tests {
         change(&mut room, |room| room.set_quiet(true));
         room.turn(RoomState::Closed);
         assert_eq!(room.valve(), Valve::Closed, "newcomers are turned away");
+    }
+
+    #[test]
+    fn a_room_observes_while_it_is_on_and_needs_no_waking() {
+        let mut room = room("https://room.example/");
+        change(&mut room, |room| room.settings.mode = Mode::Observe);
+        assert_eq!(room.valve(), Valve::Open(Rate::new(100).unwrap()), "somebody may wait");
+        change(&mut room, |room| room.set_quiet(true));
+        change(&mut room, |room| room.settings.rate = Rate::MIN);
+        assert_eq!((room.observes(), room.valve()), (true, Valve::Closed));
+        change(&mut room, |room| room.settings.mode = Mode::Line);
+        assert!(!room.observes() && room.is_woken_by_join(false));
+        change(&mut room, |room| room.settings.mode = Mode::Observe);
+        for state in RoomState::ALL {
+            room.state = state;
+            assert_eq!(room.observes(), state == RoomState::On, "{state}");
+        }
+        room.state = RoomState::On;
+        change(&mut room, sell(7));
+        assert!(!room.observes(), "who is let in has to be counted");
     }
 
     #[test]

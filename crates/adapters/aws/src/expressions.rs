@@ -143,6 +143,22 @@ pub(crate) fn counting_straight(mut permits: Statement, count: u32) -> Statement
     permits
 }
 
+/// Counts newcomers who go straight in while the room observes, also by the slot in which they come.
+pub(crate) fn count_newcomers(slot: Timestamp, count: u32) -> Statement {
+    let slot = slot.as_millis();
+    Statement::new(
+        &format!("SET #format = :format ADD #straight :count, #at_{slot} :count"),
+        "",
+        [(":count", number(count)), (":format", number(FORMAT))],
+    )
+}
+
+/// Forgets these slots.
+pub(crate) fn forget_newcomers(slots: &[Timestamp]) -> Statement {
+    let names: Vec<_> = slots.iter().map(|slot| format!("#at_{}", slot.as_millis())).collect();
+    Statement::new(&format!("REMOVE {}", names.join(", ")), "", [])
+}
+
 /// Gives a slice to this run of a consumer unless another run has it. The plan's write has created the group.
 pub(crate) fn take(slice: SliceId, by: ConsumerRun) -> Statement {
     let index = slice.index;
@@ -296,10 +312,10 @@ pub(crate) fn replace(entry: &Item) -> Statement {
     Statement { condition: String::new(), ..set(entry, &[], None) }
 }
 
-/// Writes what the trigger counted into the record of its minute. The longest wait stays.
-pub(crate) fn note_minute(totals: &LineTotals) -> Statement {
+/// Writes what the trigger counted into the record of its minute. The longest wait stays, and what it does not say of a line that would have been.
+pub(crate) fn note_minute(totals: &LineTotals) -> serde_json::Result<Statement> {
     let rate = totals.rate.map_or(0, waitroom::Rate::get);
-    Statement::new(
+    let mut note = Statement::new(
         "SET #at = :at, #epoch = :epoch, #joined = :joined, #released = :released, #waiting = :waiting, \
          #rate = :rate, #rehearsal = :rehearsal, #format = :format, #delete_after = :delete_after",
         "",
@@ -314,7 +330,12 @@ pub(crate) fn note_minute(totals: &LineTotals) -> Statement {
             (":format", number(FORMAT)),
             (":delete_after", number((totals.at + MinuteRecord::STORED).as_secs())),
         ],
-    )
+    );
+    if let Some(line) = &totals.observed {
+        note.update.push_str(", #observed = :observed");
+        note.values.insert(":observed".into(), text(&serde_json::to_string(line)?));
+    }
+    Ok(note)
 }
 
 /// Writes a closing record beside the record of its minute, which it stands for. `version` is that of the room after the change.
@@ -325,7 +346,7 @@ pub(crate) fn close_count(record: &MinuteRecord, version: u64) -> serde_json::Re
     ];
     let update = format!(
         "SET #closing_{version} = :closing_{version}, #format = :format, #delete_after = :delete_after \
-         REMOVE #at, #longest_wait"
+         REMOVE #at, #longest_wait, #observed"
     );
     let mut statement = Statement::new(&update, "", values);
     statement.values.insert(format!(":closing_{version}"), text(&serde_json::to_string(record)?));
@@ -407,6 +428,11 @@ mod tests {
             waiting: 1,
             rate: Some(Rate::MIN),
             rehearsal: false,
+            observed: Some(waitroom::VirtualLine {
+                until: at,
+                used: waitroom::UsedTime::at(at),
+                line: waitroom::ObservedLine::default(),
+            }),
         };
         vec![
             always(),
@@ -433,7 +459,10 @@ mod tests {
             set(&room, &[], None),
             set(&room, &["health", "throttled"], Some(8)),
             replace(&room),
-            note_minute(&totals),
+            note_minute(&totals).unwrap(),
+            note_minute(&LineTotals { observed: None, ..totals }).unwrap(),
+            count_newcomers(at, 2),
+            forget_newcomers(&[at, at]),
             note_wait(totals.at, Duration::from_secs(7)),
             close_count(&MinuteRecord { totals, longest_wait: None }, 3).unwrap(),
             reset_progress(),

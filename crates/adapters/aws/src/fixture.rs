@@ -5,6 +5,7 @@
 //! - `ledger-format-1-closing.json`: a minute of a rehearsal, with the closing record before it.
 //! - `ledger-format-1-closed.json`: a room that closes and ends by itself, and what it tells those who come too late.
 //! - `ledger-format-1-overflow.json`: a room in which newcomers go straight in, with its permits and somebody who had one.
+//! - `ledger-format-1-observe.json`: a room that observes, who came when, and what the line would have been.
 //! - `ledger-format-1-stock.json`: a room with a stock, and what was taken of one of its shares.
 //! - `ledger-format-1-turnout.json`: a room that oversubscribes, a visitor who came, and how many did.
 //! - `key-secret.json`: a version of the secret with the keys.
@@ -23,16 +24,16 @@ use serde_json::{Map, Value, json};
 use waitroom::ports::ThrottleMemory;
 use waitroom::throttle_rules::{Finding, Sample, Verdict};
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, AuditNote, AuditSubject, Author, IssuedTickets, Lifetimes, LineTotals,
-    MinuteRecord, Mode, Notice, Place, Plan, Rate, Room, RoomState, Settings, SliceId, Stretch, Ticket,
-    Timestamp, Token, UsedTime, Window, fixture,
+    Admission, AdmittedBy, AuditEntry, AuditNote, AuditSubject, Author, CountedSlot, IssuedTickets,
+    Lifetimes, LineTotals, MinuteRecord, Mode, Notice, ObservedLine, Place, Plan, Rate, Room, RoomState,
+    Settings, SliceId, Stretch, Ticket, Timestamp, Token, UsedTime, VirtualLine, Window, fixture,
 };
 
 use crate::expressions::{close_count, note_minute};
 use crate::items::{
     Item, ItemError, PermitItem, ProgressItem, Reader, decode_admission, decode_closing, decode_entry,
-    decode_memory, decode_minute, decode_plan, decode_slices, decode_tickets, delete_later, encode_admission,
-    encode_entry, encode_memory, encode_plan, flag, item, number, text, time,
+    decode_memory, decode_minute, decode_newcomers, decode_plan, decode_slices, decode_tickets, delete_later,
+    encode_admission, encode_entry, encode_memory, encode_plan, flag, item, number, text, time,
 };
 use crate::keys::Key;
 use crate::room_item::{decode_last_entry, decode_room, encode_first_status, encode_room};
@@ -49,6 +50,7 @@ const COMPLETE: &str = "ledger-format-1-complete.json";
 const CLOSING: &str = "ledger-format-1-closing.json";
 const CLOSED: &str = "ledger-format-1-closed.json";
 const OVERFLOW: &str = "ledger-format-1-overflow.json";
+const OBSERVE: &str = "ledger-format-1-observe.json";
 const STOCK: &str = "ledger-format-1-stock.json";
 const TURNOUT: &str = "ledger-format-1-turnout.json";
 const SECRET: &str = "key-secret.json";
@@ -245,6 +247,44 @@ fn overflow_items() -> Vec<Item> {
     ]
 }
 
+fn observing_room() -> Room {
+    let settings = Settings { mode: Mode::Observe, ..room().settings };
+    Room { settings, state: RoomState::On, quiet: true, ..room() }
+}
+
+fn observed_minute() -> MinuteRecord {
+    let line = ObservedLine { waited: 613, waiting: 401, longest_wait: 74, longest_line: 412, busiest: 2011 };
+    let (until, used) = (Timestamp::from_millis(1_699_999_995_000), UsedTime(1_700_000_067_000_000));
+    let observed = Some(VirtualLine { until, used, line });
+    MinuteRecord { totals: LineTotals { observed, ..minute().totals }, longest_wait: None }
+}
+
+fn newcomers() -> Vec<CountedSlot> {
+    let slot = |(millis, newcomers)| CountedSlot { from: Timestamp::from_millis(millis), newcomers };
+    [(1_699_999_990_000, 131), (1_699_999_995_000, 7)].map(slot).into()
+}
+
+#[test]
+fn a_room_that_observes_is_read() {
+    let items = read(OBSERVE);
+    assert_eq!(decode_room(&items[&Key::Room.id()]), Ok(observing_room()));
+    assert_eq!(items[&Key::Status(15).id()], encode_first_status(15, &observing_room()));
+    assert_eq!(decode_newcomers(&items[&Key::Permits.id()]), Ok(newcomers()));
+    assert_eq!(decode_minute(0, &items[&minute_key().id()]), Ok(Some(observed_minute())));
+}
+
+fn observing_items() -> Vec<Item> {
+    let note = note_minute(&observed_minute().totals).unwrap();
+    let mut minute = item(minute_key(), []);
+    minute.extend(
+        note.values.into_iter().map(|(name, value)| (name.trim_start_matches(':').to_owned(), value)),
+    );
+    let mut permits = item(Key::Permits, [("straight", number(138u64))]);
+    let slots = newcomers().into_iter();
+    permits.extend(slots.map(|slot| (format!("at_{}", slot.from.as_millis()), number(slot.newcomers))));
+    vec![encode_room(&observing_room()), encode_first_status(15, &observing_room()), permits, minute]
+}
+
 /// Ends by itself after so many more.
 fn selling_room() -> Room {
     Room { stock: Some("5000/17".parse().unwrap()), ..room() }
@@ -313,6 +353,7 @@ fn minute() -> MinuteRecord {
         waiting: 710,
         rate: Some(Rate::new(1650).unwrap()),
         rehearsal: false,
+        observed: None,
     };
     MinuteRecord { totals, longest_wait: Some(90) }
 }
@@ -381,6 +422,7 @@ fn pattern(id: &str, attribute: &str) -> String {
         }
         ["came", ..] => format!("came/<plan>/<slice> {attribute}"),
         ["stock", ..] => format!("stock/<order>/<share> {attribute}"),
+        ["permits"] if attribute.starts_with("at_") => "permits at_<slot>".into(),
         ["audit", _] => format!("audit/<slot> {attribute}"),
         ["minute", _] if attribute.starts_with("closing_") => "minute/<minute> closing_<version>".into(),
         ["minute", _] => format!("minute/<minute> {attribute}"),
@@ -390,7 +432,8 @@ fn pattern(id: &str, attribute: &str) -> String {
 
 #[test]
 fn the_fixtures_have_every_attribute_that_is_stored() {
-    let items = [FIRST, COMPLETE, CLOSING, CLOSED, OVERFLOW, STOCK, TURNOUT].into_iter().flat_map(read);
+    let all = [FIRST, COMPLETE, CLOSING, CLOSED, OVERFLOW, OBSERVE, STOCK, TURNOUT];
+    let items = all.into_iter().flat_map(read);
     let names = items.flat_map(|(id, item)| {
         let names = item.into_keys().filter(|name| !matches!(name.as_str(), "id" | "format"));
         names.map(|name| pattern(&id, &name)).collect::<Vec<_>>()
@@ -407,6 +450,7 @@ fn no_fixture_is_lost() {
         (CLOSING, closing_items),
         (CLOSED, closed_items),
         (OVERFLOW, overflow_items),
+        (OBSERVE, observing_items),
         (STOCK, selling_items),
         (TURNOUT, oversubscribed_items),
     ] {
@@ -470,7 +514,7 @@ fn complete_items() -> Vec<Item> {
 
 fn closing_items() -> Vec<Item> {
     let rehearsed = LineTotals { rehearsal: true, ..minute().totals };
-    let updates = [close_count(&minute(), 28).unwrap(), note_minute(&rehearsed)];
+    let updates = [close_count(&minute(), 28).unwrap(), note_minute(&rehearsed).unwrap()];
     let values = updates.into_iter().flat_map(|update| update.values);
     let mut item = item(minute_key(), []);
     item.extend(values.map(|(name, value)| (name.trim_start_matches(':').to_owned(), value)));

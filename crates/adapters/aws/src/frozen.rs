@@ -8,7 +8,8 @@ use port_contracts::slices::plan_from;
 use waitroom::ports::{ConsumerRun, ThrottleMemory};
 use waitroom::{
     Admission, AdmittedBy, AuditNote, AuditSubject, Author, DoorPermits, LineStatus, LineTotals,
-    MinuteRecord, Mode, Notice, Oversubscription, Rate, Room, Settings, SliceId, Ticket, Timestamp, Token,
+    MinuteRecord, Mode, Notice, ObservedLine, Oversubscription, Rate, Room, Settings, SliceId, Ticket,
+    Timestamp, Token, UsedTime, VirtualLine,
 };
 
 use crate::expressions::{self, Statement};
@@ -146,20 +147,24 @@ fn items_keep_their_attributes() {
         waiting: 1,
         rate: Some(Rate::MIN),
         rehearsal: true,
+        observed: Some(VirtualLine { until: now, used: UsedTime::at(now), line: ObservedLine::default() }),
     };
+    let mut observing = Room { stock: None, ..room() };
+    observing.settings.mode = Mode::Observe;
     let closing = MinuteRecord { totals, longest_wait: None };
     let found = [
         encoded(admission, &encode_admission(token, &admitted)),
         encoded(admission, &encode_admission(token, &straight)),
         encoded(Key::Room, &encode_room(&room())),
         encoded(status, &encode_first_status(15, &room())),
+        encoded(status, &encode_first_status(15, &observing)),
         encoded(window, &encode_plan(&plan)),
         encoded(window, &delete_later(window, &plan)),
         encoded(slices, &delete_later(slices, &plan)),
         encoded(Key::Progress, &ProgressItem::default().encode()),
         encoded(Key::Throttle, &encode_memory(&ThrottleMemory::default()).unwrap()),
         encoded(entry, &encode_entry(&audit).unwrap()),
-        updated(minute, &expressions::note_minute(&totals)),
+        updated(minute, &expressions::note_minute(&totals).unwrap()),
         updated(minute, &expressions::note_wait(now, Duration::ZERO)),
         updated(minute, &expressions::close_count(&closing, SLICE.index.into()).unwrap())
             .into_iter()
@@ -181,6 +186,10 @@ fn items_keep_their_attributes() {
         updated(Key::Throttle, &expressions::if_version_precedes(1)),
         updated(Key::Permits, &expressions::take_first_permits(&permits, 1, now)),
         updated(Key::Permits, &expressions::counting_straight(expressions::reset_permits(), 1)),
+        updated(Key::Permits, &expressions::count_newcomers(Timestamp::from_millis(SLICE.index.into()), 1))
+            .into_iter()
+            .map(|name| name.replace("at_<slice>", "at_<slot>"))
+            .collect(),
     ];
     assert_frozen(Section::LedgerAttributes, found.concat());
 }

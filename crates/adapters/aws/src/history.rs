@@ -17,8 +17,9 @@ const SEARCHED: u64 = 60;
 impl MinuteLog for AwsStore {
     async fn note(&self, totals: LineTotals) -> PortResult<()> {
         let key = Key::Minute(MinuteRecord::number(totals.at));
-        let note = expressions::note_minute(&totals);
-        self.table.update("write the record of a minute", key, note).await.map(drop)
+        let attempt = "write the record of a minute";
+        let note = expressions::note_minute(&totals).map_err(PortError::broken(attempt))?;
+        self.table.update(attempt, key, note).await.map(drop)
     }
 
     /// If a longer wait is noted already, this changes nothing.
@@ -84,9 +85,11 @@ impl AwsStore {
         let joined = released.saturating_add(waiting);
         let counts = LineCounts { joined, released, entered: self.entered(), waiting };
         let number = MinuteRecord::number(at);
-        let decode = |item: &Item| decode_longest_wait(number, item);
-        let longest_wait = self.table.read(attempt, Key::Minute(number), decode).await?.flatten();
-        let record = MinuteRecord { totals: LineTotals::of(before, at, counts), longest_wait };
+        let decode = |item: &Item| Ok((decode_longest_wait(number, item)?, decode_minute(number, item)?));
+        let (longest_wait, replaced) =
+            self.table.read(attempt, Key::Minute(number), decode).await?.unwrap_or_default();
+        let totals = LineTotals::of(before, at, counts).replacing(replaced.map(|record| record.totals));
+        let record = MinuteRecord { totals, longest_wait };
         let update = expressions::close_count(&record, version);
         let update = update.map_err(PortError::broken(attempt))?;
         Ok(Write::Update(Key::Minute(number), update))

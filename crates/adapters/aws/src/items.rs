@@ -8,8 +8,8 @@ use std::time::Duration;
 use aws_sdk_dynamodb::types::AttributeValue;
 use waitroom::ports::{PortError, ThrottleMemory};
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, IssuedTickets, LineProgress, LineTotals, MinuteRecord, Place, Plan,
-    Rate, Timestamp, Token, UsedTime, Window,
+    Admission, AdmittedBy, AuditEntry, CountedSlot, IssuedTickets, LineProgress, LineTotals, MinuteRecord,
+    Place, Plan, Rate, Timestamp, Token, UsedTime, Window,
 };
 
 use crate::keys::Key;
@@ -215,6 +215,19 @@ impl PermitItem {
     }
 }
 
+/// How many newcomers came in which slots while the room observed, oldest first.
+pub(crate) fn decode_newcomers(item: &Item) -> Result<Vec<CountedSlot>, ItemError> {
+    let permits = Reader::open(Key::Permits, item)?;
+    let slots = item.keys().filter_map(|name| Some((name, name.strip_prefix("at_")?.parse().ok()?)));
+    let slot = |(name, millis): (&String, u64)| {
+        let from = Timestamp::from_millis(millis);
+        permits.number(name).map(|newcomers| CountedSlot { from, newcomers })
+    };
+    let mut slots = slots.map(slot).collect::<Result<Vec<_>, _>>()?;
+    slots.sort_by_key(|slot| slot.from);
+    Ok(slots)
+}
+
 /// How long a plan is kept after its window, so that the course of a sale can be looked up.
 const PLANS_KEPT: Duration = Place::MAX_AGE;
 
@@ -362,8 +375,9 @@ pub(crate) fn decode_minute(number: u64, item: &Item) -> Result<Option<MinuteRec
         waiting: minute.number("waiting")?,
         // 0 while nobody is released.
         rate: minute.bounded::<u32, u32>("rate").map(|rate| Rate::new(rate).ok())?,
-        // Records of before do not have it.
+        // Records of before do not have these.
         rehearsal: minute.optional("rehearsal", Reader::flag)?.unwrap_or_default(),
+        observed: minute.optional("observed", Reader::json)?,
     };
     Ok(Some(MinuteRecord { totals, longest_wait: decode_longest_wait(number, item)? }))
 }

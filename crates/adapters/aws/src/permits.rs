@@ -1,14 +1,15 @@
 //! The permits of those who go straight in: an item with the instant up to which time is used up, and how many went straight in.
+//! While the room observes, also how many came in each slot of the last minutes. To count them is one write, on no condition.
 //!
 //! Taking permits is one conditional write. There are two, for use that goes on and for the first after a pause. Which one it
 //! takes is guessed by what this process saw last; if the guess was wrong, the table says so.
 
-use waitroom::ports::{PermitHolder, Permits, PortError, PortResult};
-use waitroom::{DoorPermits, UsedTime};
+use waitroom::ports::{NewcomerCount, PermitHolder, Permits, PortError, PortResult};
+use waitroom::{CountedSlot, DoorPermits, Timestamp, UsedTime};
 
 use crate::AwsStore;
 use crate::expressions;
-use crate::items::{Item, Reader};
+use crate::items::{Item, Reader, decode_newcomers};
 use crate::keys::Key;
 use crate::table::Written;
 
@@ -46,6 +47,32 @@ impl Permits for AwsStore {
             }
         }
         Ok(false)
+    }
+}
+
+/// How many slots one write forgets. There are more if the trigger did not run for long.
+const FORGOTTEN: usize = 100;
+
+impl NewcomerCount for AwsStore {
+    async fn count_newcomers(&self, slot: Timestamp, count: u32) -> PortResult<()> {
+        let update = expressions::count_newcomers(slot, count);
+        self.table.update("count a newcomer", Key::Permits, update).await.map(drop)
+    }
+
+    async fn newcomers(&self) -> PortResult<Vec<CountedSlot>> {
+        let slots = self.table.read("read how many came", Key::Permits, decode_newcomers).await?;
+        Ok(slots.unwrap_or_default())
+    }
+
+    async fn forget_newcomers(&self, before: Timestamp) -> PortResult<()> {
+        let slots = self.newcomers().await?;
+        let old: Vec<_> =
+            slots.iter().map(|slot| slot.from).filter(|from| *from < before).take(FORGOTTEN).collect();
+        if old.is_empty() {
+            return Ok(());
+        }
+        let update = expressions::forget_newcomers(&old);
+        self.table.update("forget when newcomers came", Key::Permits, update).await.map(drop)
     }
 }
 

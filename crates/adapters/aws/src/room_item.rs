@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use waitroom::{Lifetimes, Message, Mode, Notice, Room, Settings};
+use waitroom::{Lifetimes, Message, Mode, Notice, Room, RoomState, Settings};
 
 use crate::items::{Item, ItemError, Reader, flag, item, number, text, time};
 use crate::keys::Key;
@@ -136,11 +136,13 @@ pub(crate) fn decode_last_entry(item: &Item) -> Result<u64, ItemError> {
 ///
 /// Mapping templates copy the texts into JSON unchanged. So they are stored with JSON's escapes, without the quotation
 /// marks.
-fn status_attributes(room: &Room) -> Attributes<15> {
+fn status_attributes(room: &Room) -> Attributes<16> {
     let shop = &room.settings.shop;
     [
         ("epoch", Some(text(&room.epoch))),
         ("state", Some(text(room.state.as_str()))),
+        // As soon as it is on, which it may be by itself.
+        ("observes", Room { state: RoomState::On, ..room.clone() }.observes().then(|| flag(true))),
         ("opens", room.opens.map(time)),
         ("closes", room.closes.map(time)),
         ("ends", room.ends.map(time)),
@@ -254,7 +256,10 @@ mod tests {
         assert_eq!(status["cors"], text("https://shop.example:8443"));
         assert_eq!(status["rate"], number(1u64), "the rate in force");
         assert_eq!(status["rehearsal"], text("abcdefghijkmnpqr"));
-        assert_eq!((&status["opens"], absent_from_status(&room()).len()), (&number(1_700_000_600_000u64), 0));
+        assert_eq!(
+            (&status["opens"], absent_from_status(&room())),
+            (&number(1_700_000_600_000u64), vec!["observes"])
+        );
         assert_eq!(
             (&status["closes"], &status["ends"]),
             (&number(1_700_000_700_000u64), &number(1_700_000_800_000u64))
@@ -264,7 +269,7 @@ mod tests {
         assert_eq!(status["link"], text("https://shop.example/next?a=1"));
         let (opens, closes, ends, stock) = (None, None, None, None);
         let plain = Room { opens, closes, ends, stock, notice: Notice::default(), rehearsal: None, ..room() };
-        let absent = ["opens", "closes", "ends", "stock", "notice", "link", "rehearsal"];
+        let absent = ["observes", "opens", "closes", "ends", "stock", "notice", "link", "rehearsal"];
         assert!(absent.iter().all(|name| !encode_status(0, &plain).contains_key(*name)));
         assert_eq!(absent_from_status(&plain), absent);
         let first = encode_first_status(0, &room());

@@ -12,7 +12,11 @@ use crate::tables::{CLOSING, LONGEST_WAIT, MINUTE, TableError, from_json, open_i
 impl MinuteLog for EmbeddedStore {
     async fn note(&self, totals: LineTotals) -> PortResult<()> {
         self.change("write the record of a minute", move |draft| {
-            draft.tables.minute()?.insert(MinuteRecord::number(totals.at), to_json(&totals)?.as_slice())?;
+            let minute = MinuteRecord::number(totals.at);
+            let before =
+                draft.tables.minute()?.get(minute)?.map(|before| from_json(before.value(), "minute"));
+            let totals = totals.replacing(before.transpose()?);
+            draft.tables.minute()?.insert(minute, to_json(&totals)?.as_slice())?;
             Ok(())
         })
         .await

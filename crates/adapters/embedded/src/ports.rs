@@ -9,14 +9,14 @@ use std::time::Duration;
 use redb::{ReadTransaction, ReadableTable};
 use waitroom::ports::{
     Admissions, Admitted, AuditTrail, ConsumerRun, Delivery, EntryCount, LineBack, LineFront, LineLength,
-    LineStatusReader, PermitHolder, Permits, PlanRecord, Plans, PortResult, QuietSwitch, Receipt, RoomAdmin,
-    RoomReader, SliceProgress, Slices, StatusBoard, StockCount, Store, Taken, ThrottleMemory, ThrottleStore,
-    TicketCounter, TurnoutCount,
+    LineStatusReader, NewcomerCount, PermitHolder, Permits, PlanRecord, Plans, PortResult, QuietSwitch,
+    Receipt, RoomAdmin, RoomReader, SliceProgress, Slices, StatusBoard, StockCount, Store, Taken,
+    ThrottleMemory, ThrottleStore, TicketCounter, TurnoutCount,
 };
 use waitroom::{
-    Admission, AuditEntry, AuditNote, AuditSubject, Author, BATCH, DoorPermits, Epoch, IssuedTickets,
-    LineProgress, LineReach, LineStatus, Place, Plan, Rate, Room, SliceId, Stock, Timestamp, Token, Turnout,
-    Window,
+    Admission, AuditEntry, AuditNote, AuditSubject, Author, BATCH, CountedSlot, DoorPermits, Epoch,
+    IssuedTickets, LineProgress, LineReach, LineStatus, Place, Plan, Rate, Room, SliceId, Stock, Timestamp,
+    Token, Turnout, Window,
 };
 
 use crate::EmbeddedStore;
@@ -308,6 +308,24 @@ impl Permits for EmbeddedStore {
         let after = of.take(*used, count, (self.shared.now)());
         *used = after.unwrap_or(*used);
         Ok(after.is_some())
+    }
+}
+
+impl NewcomerCount for EmbeddedStore {
+    /// Only in memory. After a crash, those of the last minute are missing.
+    async fn count_newcomers(&self, slot: Timestamp, count: u32) -> PortResult<()> {
+        *self.shared.newcomers.lock().entry(slot).or_default() += u64::from(count);
+        Ok(())
+    }
+
+    async fn newcomers(&self) -> PortResult<Vec<CountedSlot>> {
+        let slots = &self.shared.newcomers.lock();
+        Ok(slots.iter().map(|(from, newcomers)| CountedSlot { from: *from, newcomers: *newcomers }).collect())
+    }
+
+    async fn forget_newcomers(&self, before: Timestamp) -> PortResult<()> {
+        self.shared.newcomers.lock().retain(|slot, _| *slot >= before);
+        Ok(())
     }
 }
 

@@ -54,6 +54,8 @@ pub(crate) struct SharedState {
     pub(crate) entered: AtomicU64,
     /// Up to when the time of the doors' permits is used up.
     pub(crate) used: Mutex<UsedTime>,
+    /// How many newcomers came while the room observed, by when their slots begin.
+    pub(crate) newcomers: Mutex<BTreeMap<Timestamp, u64>>,
     /// How many were taken of each stock, by its order.
     taken: RwLock<BTreeMap<u64, u32>>,
     next_in_line: AtomicU64,
@@ -113,6 +115,7 @@ impl SharedState {
             joined: AtomicU64::new(0),
             entered: AtomicU64::new(0),
             used: Mutex::new(begun),
+            newcomers: Mutex::default(),
             taken: RwLock::default(),
             next_in_line: AtomicU64::new(0),
             format: AtomicU32::new(Format::CURRENT.number()),

@@ -163,7 +163,8 @@ impl Tables<'_> {
     /// Writes a closing record. It stands for its minute so far: what comes later in that belongs to others.
     pub(crate) fn close(&mut self, totals: LineTotals, next_ticket: u64) -> Result<(), TableError> {
         let minute = MinuteRecord::number(totals.at);
-        self.minute()?.remove(minute)?;
+        let before = self.minute()?.remove(minute)?.map(|before| from_json(before.value(), "minute"));
+        let totals = totals.replacing(before.transpose()?);
         let longest_wait = self.longest_wait()?.remove(minute)?.map(|wait| wait.value());
         let next_ticket = Some(next_ticket);
         let record = ClosingRecord { record: MinuteRecord { totals, longest_wait }, next_ticket };

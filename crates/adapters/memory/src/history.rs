@@ -18,6 +18,8 @@ impl MinuteBook {
 
     pub(crate) fn note(&mut self, totals: LineTotals) {
         let minute = MinuteRecord::number(totals.at);
+        let before = self.records.get(&(minute, Self::USUAL)).map(|before| before.totals);
+        let totals = totals.replacing(before);
         self.records.insert((minute, Self::USUAL), MinuteRecord { totals, longest_wait: None });
         let oldest = MinuteRecord::number(totals.at - MinuteRecord::STORED);
         self.records = self.records.split_off(&(oldest, 0));
@@ -27,7 +29,8 @@ impl MinuteBook {
     /// Writes a closing record. It stands for the minute so far: what comes later in it belongs to others.
     pub(crate) fn close(&mut self, totals: LineTotals) {
         let minute = MinuteRecord::number(totals.at);
-        self.records.remove(&(minute, Self::USUAL));
+        let before = self.records.remove(&(minute, Self::USUAL)).map(|before| before.totals);
+        let totals = totals.replacing(before);
         let earlier = self.records.range((minute, 0)..(minute, Self::USUAL)).count() as u64;
         let longest_wait = self.waits.remove(&minute);
         self.records.insert((minute, earlier), MinuteRecord { totals, longest_wait });

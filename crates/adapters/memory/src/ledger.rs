@@ -46,6 +46,8 @@ pub(crate) struct LedgerState<A> {
     pub(crate) entered: u64,
     /// Up to when the time of the doors' permits is used up.
     pub(crate) used: UsedTime,
+    /// How many newcomers came while the room observed, by when their slots begin.
+    pub(crate) newcomers: BTreeMap<Timestamp, u64>,
 }
 
 impl MemoryLedger {
@@ -72,6 +74,7 @@ impl<A: AdmissionTable> MemoryLedger<A> {
             taken: BTreeMap::new(),
             entered: 0,
             used: UsedTime::default(),
+            newcomers: BTreeMap::new(),
         };
         Self { line, lead_time, state: Arc::new(Mutex::new(state)) }
     }

@@ -5,12 +5,13 @@ use std::time::Duration;
 use pass::{KeyRecord, KeyRefusal, SecretKeys};
 use waitroom::ports::{
     Admissions, Admitted, ConsumerRun, EntryCount, KeyAdmin, KeyBoard, Keys, LineStatusReader, MinuteLog,
-    PermitHolder, Permits, PlanRecord, Plans, PortResult, RoomReader, SliceProgress, Slices, StatusBoard,
-    StockCount, Taken, TurnoutCount,
+    NewcomerCount, PermitHolder, Permits, PlanRecord, Plans, PortResult, RoomReader, SliceProgress, Slices,
+    StatusBoard, StockCount, Taken, TurnoutCount,
 };
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, AuditNote, Author, DoorPermits, KeyOrder, LineProgress, LineReach,
-    LineStatus, LineTotals, MinuteRecord, Plan, Room, SliceId, Stock, Timestamp, Token, Turnout, Window,
+    Admission, AdmittedBy, AuditEntry, AuditNote, Author, CountedSlot, DoorPermits, KeyOrder, LineProgress,
+    LineReach, LineStatus, LineTotals, MinuteRecord, Plan, Room, SliceId, Stock, Timestamp, Token, Turnout,
+    Window,
 };
 
 use crate::ledger::LedgerState;
@@ -56,6 +57,23 @@ impl<A: AdmissionTable> Permits for MemoryLedger<A> {
         let after = of.take(state.used, count, self.line.now());
         state.used = after.unwrap_or(state.used);
         Ok(after.is_some())
+    }
+}
+
+impl<A: AdmissionTable> NewcomerCount for MemoryLedger<A> {
+    async fn count_newcomers(&self, slot: Timestamp, count: u32) -> PortResult<()> {
+        *self.state.lock().newcomers.entry(slot).or_default() += u64::from(count);
+        Ok(())
+    }
+
+    async fn newcomers(&self) -> PortResult<Vec<CountedSlot>> {
+        let slots = &self.state.lock().newcomers;
+        Ok(slots.iter().map(|(from, newcomers)| CountedSlot { from: *from, newcomers: *newcomers }).collect())
+    }
+
+    async fn forget_newcomers(&self, before: Timestamp) -> PortResult<()> {
+        self.state.lock().newcomers.retain(|slot, _| *slot >= before);
+        Ok(())
     }
 }
 

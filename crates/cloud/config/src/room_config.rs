@@ -191,7 +191,7 @@ room_config! {
     optional {
         /// The URL that the throttle measures, if not the shop's: a page that needs no pass.
         health: WebUrl = Text("https://shop.example/up") => "Health";
-        /// `line`, or `overflow`: newcomers go straight in while nobody waits. Later, use `beekeeper mode`: docs/overflow.md.
+        /// `line`, `overflow` (docs/overflow.md) or `observe` (docs/observe.md). Later, use `beekeeper mode`.
         mode: Mode = Text("line") => "Mode";
         /// Let in up to so many percent more, like 30, to make up for visitors who don't come: docs/no-shows.md. 0: none.
         oversubscribe_percent: Whole<0, { Oversubscription::MAX.get() }> = Number(0) => "OversubscribePercent";

@@ -147,7 +147,8 @@ impl SettingValue for Rate {
 }
 
 impl SettingValue for Mode {
-    const ALLOWED: Allowed = Allowed::OneText(&[Self::Line.as_str(), Self::Overflow.as_str()]);
+    const ALLOWED: Allowed =
+        Allowed::OneText(&[Self::Line.as_str(), Self::Overflow.as_str(), Self::Observe.as_str()]);
 
     fn from_value(value: ConfigValue<'_>) -> Result<Self, String> {
         parsed(value)

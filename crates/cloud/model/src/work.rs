@@ -71,7 +71,7 @@ pub(crate) const RELEASE_QUEUE_CALLS: f64 = 2.0 / 10.0;
 pub(crate) const TRIGGER_GB: f64 = 0.25;
 pub(crate) const TRIGGER_SECONDS: f64 = 1.0;
 /// It reads the sixteen copies of the status, and finds nothing to change.
-pub(crate) const TRIGGER_READS: f64 = 18.0 + STATUS_COPIES as f64;
+pub(crate) const TRIGGER_READS: f64 = 19.0 + STATUS_COPIES as f64;
 /// The minute's record.
 pub(crate) const TRIGGER_WRITES: f64 = 1.0;
 pub(crate) const TRIGGER_QUEUE_CALLS: f64 = 1.0;
@@ -165,7 +165,7 @@ mod tests {
     /// consistently, which is a unit for each. They are smaller than a kilobyte, so a write is a unit, too.
     fn cost(call: PortCall) -> [f64; 3] {
         match call {
-            PortCall::Room | PortCall::CountIssued | PortCall::Reach => [1.0, 0.0, 0.0],
+            PortCall::Room | PortCall::CountIssued | PortCall::Reach | PortCall::Newcomers => [1.0, 0.0, 0.0],
             // The progress; and the plan and the slices of each of the latest two windows.
             PortCall::RecentPlans => [1.0 + 2.0 * 2.0, 0.0, 0.0],
             // The same of the latest three, which stay open, and the permits.

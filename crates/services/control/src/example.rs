@@ -54,6 +54,7 @@ pub fn suffering() -> Status {
         joined: 13_210,
         released: 4090,
         wait: Some(1824),
+        observed: None,
         longest_wait: Some(1720),
         windows: vec![window(15, 31), window(14, 298)],
         findings: vec![finding(1, Verdict::Well, 0.098, 1, 600), finding(2, Verdict::Slow, 0.212, 0, 300)],
@@ -88,6 +89,7 @@ pub fn minute_record(at: Timestamp, joined: u64, released: u64) -> MinuteRecord 
         waiting: joined - released,
         rate,
         rehearsal: false,
+        observed: None,
     };
     MinuteRecord { totals, longest_wait: Some(1720) }
 }

@@ -79,6 +79,7 @@ impl WaitingRoom {
             waiting: join - u64::from(released),
             rate: None,
             rehearsal: true,
+            observed: None,
         };
         ledger.note(totals).await
     }

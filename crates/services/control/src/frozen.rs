@@ -38,7 +38,9 @@ fn orders(key: &str) -> Vec<Order> {
         // The last change, and one that cannot be taken back: the first entry is the throttle's.
         Order::Undo { number: 18 },
         Order::Undo { number: 1 },
-        Order::Mode { mode: Mode::Overflow },
+        Order::On,
+        Order::Mode { mode: Mode::Observe },
+        Order::Status,
         Order::Mode { mode: Mode::Line },
         Order::RotateKeys,
         Order::RotateKeysAhead { seconds: 7200 },

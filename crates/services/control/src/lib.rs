@@ -13,6 +13,7 @@ mod fixture;
 #[cfg(test)]
 mod frozen;
 mod history_line;
+mod observing;
 mod operated_room;
 mod order;
 mod rehearsal;
@@ -27,7 +28,7 @@ pub mod wording;
 use std::time::Duration;
 
 use waitroom::ports::{AuditTrail, KeyAdmin, KeyBoard, MinuteLog, PortResult, RoomAdmin, RoomReader};
-use waitroom::{AuditNote, AuditSubject, Author, KeyOrder, Room, RoomState, Timestamp};
+use waitroom::{AuditNote, AuditSubject, Author, KeyOrder, Mode, Room, RoomState, Timestamp};
 
 use closing::{When, change_unless};
 pub use history_line::{HistoryLine, entry_text};
@@ -61,8 +62,9 @@ pub async fn execute(
             change(ledger, "set the rate", AuditSubject::Rate, who, set).await?
         }
         Order::Mode { mode } => {
+            let refusal = move |room: &Room| observing::refusal(room).filter(|_| mode == Mode::Observe);
             let set = move |room: &mut Room| room.settings.mode = mode;
-            change(ledger, "set the mode", AuditSubject::Mode, who, set).await?
+            change_unless(ledger, "set the mode", AuditSubject::Mode, who, refusal, set).await?
         }
         Order::Message { text } => {
             let set = move |room: &mut Room| room.settings.message.clone_from(&text);
@@ -75,13 +77,14 @@ pub async fn execute(
         Order::Pause => change(ledger, "pause the room", AuditSubject::State, who, Room::pause).await?,
         Order::On => {
             let turn_on = |room: &mut Room| room.turn(RoomState::On);
-            change_unless(ledger, "turn the room on", who, rehearsal::refusal, turn_on).await?
+            change_unless(ledger, "turn the room on", AuditSubject::State, who, rehearsal::refusal, turn_on)
+                .await?
         }
         Order::OpenAt { at } => {
             let open = move |room: &mut Room| room.open_at(at);
             let refusal =
                 move |room: &Room| rehearsal::refusal(room).or_else(|| closing::not_opening_at(room, at));
-            change_unless(ledger, "set when the room opens", who, refusal, open).await?
+            change_unless(ledger, "set when the room opens", AuditSubject::State, who, refusal, open).await?
         }
         Order::Close { notice, then_off } => closing::close(ledger, When::Now, notice, then_off, who).await?,
         Order::CloseAt { at, notice, then_off } => {
@@ -133,7 +136,7 @@ mod tests {
     use pass::KeyRefusal;
     use serde_json::json;
     use waitroom::ports::{Fault, PortError};
-    use waitroom::{Message, Mode, Rate, Stretch};
+    use waitroom::{Message, Rate, Stretch};
 
     use super::*;
     use crate::fixture::WaitingRoom;
@@ -214,6 +217,29 @@ mod tests {
         assert_eq!(entries[0].change.to_string(), "mode: line -> overflow");
         store.execute(Order::Undo { number: entries[0].number });
         assert_eq!(store.room().settings.mode, Mode::Line);
+    }
+
+    #[test]
+    fn a_room_that_observes_has_no_stock_and_no_rehearsal() {
+        let refused = |reply| match reply {
+            Reply::Failed { error } => error,
+            other => panic!("{other:?}"),
+        };
+        let (store, size) = (WaitingRoom::empty(), "7".parse().unwrap());
+        let (observe, sell) = (Order::Mode { mode: Mode::Observe }, Order::CloseAfter { size, notice: None });
+        store.execute(observe.clone());
+        assert!(refused(store.execute(sell.clone())).contains("beekeeper mode line"));
+        let mark = "abcdefghijkmnpqr".parse().unwrap();
+        assert!(refused(store.execute(Order::Rehearse { mark })).contains("beekeeper mode observe"));
+        let Reply::Status(status) = store.execute(Order::Status) else { panic!("not a status") };
+        assert_eq!(status.observed, Some(waitroom::ObservedLine::default()));
+        store.execute(Order::Mode { mode: Mode::Line });
+        store.execute(sell);
+        assert!(refused(store.execute(observe.clone())).contains("beekeeper close --never"));
+        assert_eq!(store.room().settings.mode, Mode::Line);
+        store.execute(Order::CloseNever);
+        store.execute(Order::Rehearse { mark });
+        assert!(refused(store.execute(observe)).contains("beekeeper reset"));
     }
 
     #[test]

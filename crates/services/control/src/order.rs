@@ -10,7 +10,7 @@ pub enum Order {
     SetRate {
         rate: Rate,
     },
-    /// Whether newcomers go straight in while nobody waits.
+    /// Whether newcomers go straight in: never, while nobody waits, or always.
     Mode {
         mode: Mode,
     },
@@ -110,6 +110,8 @@ impl Order {
     pub const STOCK: &str = "stock";
     /// The same for the mode in which newcomers go straight in.
     pub const OVERFLOW: &str = Mode::Overflow.as_str();
+    /// And for the one in which everybody does.
+    pub const OBSERVE: &str = Mode::Observe.as_str();
 
     /// What only rooms of later versions know, if it leads to that: a state, a stock or a mode. A room on one machine refuses such
     /// an order, because it cannot read it. On AWS, whoever gives the order has to ask.
@@ -119,6 +121,7 @@ impl Order {
             Self::End { .. } | Self::EndAt { .. } => Some(RoomState::Ended.as_str()),
             Self::CloseAfter { .. } => Some(Self::STOCK),
             Self::Mode { mode: Mode::Overflow } => Some(Self::OVERFLOW),
+            Self::Mode { mode: Mode::Observe } => Some(Self::OBSERVE),
             _ => None,
         }
     }

@@ -23,11 +23,11 @@ pub(crate) async fn begin(
     if !room.can_be_rehearsed() {
         return Ok(failed(not_on(&room)));
     }
-    if room.settings.mode == Mode::Overflow {
-        return Ok(failed(
-            "lets newcomers straight in, and a rehearsal is of the line: order `beekeeper mode line` first, and              `beekeeper mode overflow` after it"
-                .into(),
-        ));
+    if let mode @ (Mode::Overflow | Mode::Observe) = room.settings.mode {
+        return Ok(failed(format!(
+            "lets newcomers straight in, and a rehearsal is of the line: order `beekeeper mode line` first, and \
+             `beekeeper mode {mode}` after it"
+        )));
     }
     if room.stock.is_some() {
         return Ok(failed(

@@ -5,9 +5,9 @@ use waitroom::ports::{
     LineLength, MinuteLog, Plans, PortResult, RoomReader, StatusBoard, StockCount, ThrottleStore,
 };
 use waitroom::throttle_rules::Finding;
-use waitroom::{Author, LineStatus, Room, Timestamp};
+use waitroom::{Author, CountedSlot, LineStatus, ObservedLine, Room, Timestamp, observed_lately};
 
-use crate::store::OperatorStore;
+use crate::store::{OperatorLedger, OperatorStore};
 
 /// Everything that an operator sees of a room: what `status` prints and `status --watch` draws.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +25,9 @@ pub struct Status {
     /// The longest wait of those who were released in this minute and the one before, in seconds. `None` if nobody was.
     #[serde(default)]
     pub longest_wait: Option<u64>,
+    /// What the line would have been in the last hour, and would be now, if the room observes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed: Option<ObservedLine>,
     /// The latest windows, newest first.
     pub windows: Vec<WindowCount>,
     /// What the throttle found, oldest first. Empty if the throttle does not run.
@@ -170,7 +173,9 @@ impl Status {
             (ledger.room().await?, ledger.progress().await?, line.waiting().await?);
         let joined = line.joined().await?.unwrap_or(progress.released.saturating_add(waiting));
         let longest_wait = ledger.longest_wait(now - Duration::from_mins(1)).await?;
+        let observed = if room.observes() { Some(observed(ledger, &room, now).await?) } else { None };
         Ok(Self {
+            observed,
             line: LineStatus::of(&room, progress.reach(), waiting, ledger.left_in(&room).await?),
             room: Room::clone(&room),
             joined,
@@ -198,4 +203,12 @@ impl Status {
             alarm_mail: None,
         })
     }
+}
+
+async fn observed(ledger: &impl OperatorLedger, room: &Room, now: Timestamp) -> PortResult<ObservedLine> {
+    const MINUTE: Duration = Duration::from_mins(1);
+    let records = ledger.minutes(now - 60 * MINUTE).await?;
+    let slots = ledger.newcomers().await?;
+    let until = CountedSlot::at(now, MINUTE) + CountedSlot::length(MINUTE);
+    Ok(observed_lately(room, &records, &slots, MINUTE, until))
 }

@@ -150,7 +150,9 @@ mod tests {
     use control::{AlarmChange, AlarmState};
     use futures_executor::block_on;
     use serde_json::Value;
-    use waitroom::{AuditEntry, AuditedChange, Author, Rate, RoomState, StateChange};
+    use waitroom::{
+        AuditEntry, AuditedChange, Author, ObservedLine, Rate, RoomState, StateChange, UsedTime, VirtualLine,
+    };
 
     use super::*;
     use crate::fixture::{minute_record, room};
@@ -242,6 +244,38 @@ mod tests {
         let counted = ["joined", "released", "rate in force", "came for pass"];
         assert_eq!(series(Ok(Some(vec![(at(0), 50)]))), counted);
         assert_eq!(series(Ok(None)), counted[..3]);
+    }
+
+    #[test]
+    fn what_the_line_would_have_been_is_told_if_the_room_observed() {
+        let report = |lines: [Option<ObservedLine>; 3]| {
+            let mut kept = kept(1, [(0, 0), (100, 100), (300, 300), (340, 340)]);
+            for (record, line) in kept.minutes[1..].iter_mut().zip(lines) {
+                let (until, used) = (record.totals.at, UsedTime::at(record.totals.at));
+                record.totals.observed = line.map(|line| VirtualLine { until, used, line });
+            }
+            EventReport::of(kept, ReportRange::LastEvent)
+        };
+        assert_eq!(report([None; 3]).summary.observed, None);
+        let line = |waited, waiting, longest_wait, busiest| {
+            Some(ObservedLine { waited, waiting, longest_wait, longest_line: waiting + 5, busiest })
+        };
+        let report = report([line(0, 0, 0, 110), line(150, 120, 40, 200), line(30, 125, 38, 90)]);
+        let text = report.document().text(120);
+        for told in [
+            "\nobserved        of 340 visitors, 180 would have waited\n",
+            "\nwould-be line   130, by 22:44:00\n",
+            "\nwould-be wait   40 s, by 22:43:00\n",
+            "\nbusiest minute  200 came by 22:43:00: at this rate, nobody would have waited longer than a minute\n",
+            "150 would have waited",
+        ] {
+            assert!(text.contains(told), "{told:?} in {text}");
+        }
+        assert_eq!(report.plots()[0].series[1].name, "would wait");
+        let json = serde_json::to_value(&report).unwrap();
+        assert_eq!(json["summary"]["observed"]["waited"], 180);
+        assert_eq!(json["minutes"][2]["observed"]["longest_line"], 125);
+        assert_eq!(serde_json::from_value::<EventReport>(json).unwrap(), report);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use waitroom::{AuditEntry, Timestamp};
 
 use super::event::{EventReport, ReportRange};
 use super::minutes::ReportedMinute;
+use super::summary::ObservedSummary;
 
 impl EventReport {
     /// What the report is about, in a sentence.
@@ -53,6 +54,7 @@ impl EventReport {
         if let Some(waited) = summary.turned_away.filter(|waited| *waited > 0) {
             facts.push(("turned away", format!("{about}{}, who still waited at the end", count(waited))));
         }
+        facts.extend(summary.observed.iter().flat_map(|observed| self.observed(observed)));
         if self.rough {
             facts.push(("alarms", count(summary.alarms)));
         }
@@ -68,6 +70,28 @@ impl EventReport {
         facts
     }
 
+    /// What the line would have been.
+    fn observed(&self, observed: &ObservedSummary) -> Vec<(&'static str, String)> {
+        let came = things(observed.came, "visitor");
+        let busiest = format!("{} came by {}", count(observed.busiest), self.clock(observed.busiest_at));
+        if observed.waited == 0 {
+            return vec![
+                ("observed", format!("of {came}, nobody would have waited")),
+                ("busiest minute", busiest),
+            ];
+        }
+        let up_to = |most: String, at: Timestamp| format!("{most}, by {}", self.clock(at));
+        vec![
+            ("observed", format!("of {came}, {} would have waited", count(observed.waited))),
+            ("would-be line", up_to(count(observed.longest_line), observed.longest_line_at)),
+            ("would-be wait", up_to(time(observed.longest_wait), observed.longest_wait_at)),
+            (
+                "busiest minute",
+                format!("{busiest}: at this rate, nobody would have waited longer than a minute"),
+            ),
+        ]
+    }
+
     /// What a reader must know of the numbers.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = vec![
@@ -77,6 +101,13 @@ impl EventReport {
         ];
         if self.rough {
             notes.push("On AWS, joined and waiting are counted roughly.".into());
+        }
+        if self.summary.observed.is_some() {
+            notes.push(
+                "While the room observed, everybody passed. Who would have waited is computed from how many came in each five \
+                 seconds, at the rate in force."
+                    .into(),
+            );
         }
         if let Some(at) = self.stopped_at {
             notes.push(format!("The room wasn't running: this is how it stood at {at}."));

@@ -17,6 +17,7 @@ pub(crate) fn minute_record(at: Timestamp, joined: u64, released: u64) -> Minute
         waiting: joined - released,
         rate: Some(room.settings.rate),
         rehearsal: false,
+        observed: None,
     };
     MinuteRecord { totals, longest_wait: Some(1720) }
 }

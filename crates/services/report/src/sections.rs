@@ -61,8 +61,15 @@ impl EventReport {
         if !came.points.is_empty() {
             each_minute.push(came);
         }
+        let mut line = vec![waiting];
+        let would_wait = of("would wait", PlotShape::Line, |minute| {
+            minute.count.observed.map(|observed| observed.waiting)
+        });
+        if !would_wait.points.is_empty() {
+            line.push(would_wait);
+        }
         vec![
-            plot("The line", "visitors who wait", vec![waiting]),
+            plot("The line", "visitors who wait", line),
             plot("Each minute", "visitors", each_minute),
             plot("Waits of those released", "seconds", vec![longest, median]),
         ]
@@ -116,8 +123,10 @@ impl EventReport {
 /// What was special about a minute.
 fn marks(minute: &ReportedMinute) -> String {
     let marks = [(minute.throttled, "throttled"), (minute.count.rehearsal, "rehearsal")];
-    let marks: Vec<_> = marks.into_iter().filter_map(|(is_so, mark)| is_so.then_some(mark)).collect();
-    marks.join(", ")
+    let marks = marks.into_iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| mark.to_owned());
+    let waited = minute.count.observed.map_or(0, |observed| observed.waited);
+    let observed = (waited > 0).then(|| format!("{} would have waited", words::count(waited)));
+    marks.chain(observed).collect::<Vec<_>>().join(", ")
 }
 
 /// Where a minute that ended at this time is in a plot: what happened in it begins with it, and what is true at its end is

@@ -2,7 +2,7 @@
 
 use control::{AlarmState, HistoryLine};
 use serde::{Deserialize, Serialize};
-use waitroom::{RoomState, Timestamp};
+use waitroom::{MinuteCount, RoomState, Timestamp};
 
 use super::minutes::ReportedMinute;
 
@@ -29,6 +29,56 @@ pub struct ReportSummary {
     pub orders: u64,
     /// How often an alarm began to ring.
     pub alarms: u64,
+    /// What the line would have been; none if the room did not observe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed: Option<ObservedSummary>,
+}
+
+/// What the line would have been while the room observed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObservedSummary {
+    /// How many came.
+    pub came: u64,
+    /// How many of them would have waited.
+    pub waited: u64,
+    pub longest_line: u64,
+    /// When the minute ended.
+    pub longest_line_at: Timestamp,
+    /// In seconds.
+    pub longest_wait: u64,
+    pub longest_wait_at: Timestamp,
+    /// The most who came within a minute: at this rate, nobody would have waited longer than a minute.
+    pub busiest: u64,
+    pub busiest_at: Timestamp,
+}
+
+impl ObservedSummary {
+    fn of(counts: impl Iterator<Item = MinuteCount>) -> Option<Self> {
+        let observed = counts.filter_map(|minute| Some((minute, minute.observed?)));
+        observed.fold(None, |summary, (MinuteCount { at, joined, .. }, line)| {
+            let mut all = summary.unwrap_or(Self {
+                came: 0,
+                waited: 0,
+                longest_line: 0,
+                longest_line_at: at,
+                longest_wait: 0,
+                longest_wait_at: at,
+                busiest: 0,
+                busiest_at: at,
+            });
+            (all.came, all.waited) = (all.came + joined, all.waited + line.waited);
+            for (most, when, value) in [
+                (&mut all.longest_line, &mut all.longest_line_at, line.longest_line),
+                (&mut all.longest_wait, &mut all.longest_wait_at, line.longest_wait),
+                (&mut all.busiest, &mut all.busiest_at, line.busiest),
+            ] {
+                if value > *most {
+                    (*most, *when) = (value, at);
+                }
+            }
+            Some(all)
+        })
+    }
 }
 
 impl ReportSummary {
@@ -62,6 +112,7 @@ impl ReportSummary {
             throttled_minutes: count(minutes.clone().filter(|minute| minute.throttled)),
             orders: count(lines.iter().filter(is_order)),
             alarms: count(lines.iter().filter(rang)),
+            observed: ObservedSummary::of(counts()),
         }
     }
 }

@@ -10,13 +10,13 @@ use pass::{KeyRecord, SecretKeys};
 use simulation::SimClock;
 use waitroom::ports::{
     Admissions, Admitted, Clock, ConsumerRun, Delivery, Dispatch, EntryCount, Fault, KeyBoard, Keys,
-    LineBack, LineFront, LineLength, MinuteLog, PermitHolder, Permits, PlanRecord, Plans, PortError,
-    PortResult, QuietSwitch, Receipt, RoomReader, SliceProgress, Slices, StatusBoard, StockCount, Taken,
-    ThrottleMemory, ThrottleStore, TicketCounter, TurnoutCount,
+    LineBack, LineFront, LineLength, MinuteLog, NewcomerCount, PermitHolder, Permits, PlanRecord, Plans,
+    PortError, PortResult, QuietSwitch, Receipt, RoomReader, SliceProgress, Slices, StatusBoard, StockCount,
+    Taken, ThrottleMemory, ThrottleStore, TicketCounter, TurnoutCount,
 };
 use waitroom::{
-    Admission, DoorPermits, IssuedTickets, LineProgress, LineReach, LineStatus, LineTotals, MinuteRecord,
-    Place, Plan, Rate, Room, Slice, SliceId, Stock, Timestamp, Token, Turnout, Window,
+    Admission, CountedSlot, DoorPermits, IssuedTickets, LineProgress, LineReach, LineStatus, LineTotals,
+    MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Stock, Timestamp, Token, Turnout, Window,
 };
 
 use crate::Observations;
@@ -40,9 +40,12 @@ pub enum PortCall {
     LookUp,
     Admit,
     TakePermits,
-    NoteCame,
     CountCame,
+    CountNewcomers,
+    ForgetNewcomers,
     KeepTurnout,
+    Newcomers,
+    NoteCame,
     RecentPlans,
     WritePlan,
     Take,
@@ -70,6 +73,8 @@ impl PortCall {
             | Self::TakePermits
             | Self::NoteCame
             | Self::KeepTurnout
+            | Self::CountNewcomers
+            | Self::ForgetNewcomers
             | Self::WritePlan
             | Self::Take
             | Self::Record
@@ -90,6 +95,7 @@ impl PortCall {
             | Self::CountLeft
             | Self::LookUp
             | Self::CountCame
+            | Self::Newcomers
             | Self::RecentPlans
             | Self::Reach
             | Self::Progress
@@ -297,6 +303,20 @@ impl<S: TurnoutCount> TurnoutCount for FaultyPorts<S> {
 
     async fn keep_turnout(&self, turnout: Option<Turnout>) -> PortResult<()> {
         self.call(PortCall::KeepTurnout, self.inner.keep_turnout(turnout)).await
+    }
+}
+
+impl<S: NewcomerCount> NewcomerCount for FaultyPorts<S> {
+    async fn count_newcomers(&self, slot: Timestamp, count: u32) -> PortResult<()> {
+        self.call(PortCall::CountNewcomers, self.inner.count_newcomers(slot, count)).await
+    }
+
+    async fn newcomers(&self) -> PortResult<Vec<CountedSlot>> {
+        self.call(PortCall::Newcomers, self.inner.newcomers()).await
+    }
+
+    async fn forget_newcomers(&self, before: Timestamp) -> PortResult<()> {
+        self.call(PortCall::ForgetNewcomers, self.inner.forget_newcomers(before)).await
     }
 }
 

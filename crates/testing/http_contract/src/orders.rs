@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use control::Order;
-use waitroom::{Message, Notice, Rate, Timestamp};
+use waitroom::{Message, Mode, Notice, Rate, Timestamp};
 
 use crate::room::{eventually, pause};
 use crate::{Client, RoomUnderTest};
@@ -15,6 +15,7 @@ pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
     a_room_opens_by_itself(room, client);
     closed_turns_newcomers_away_and_ended_everybody(room, client);
     off_lets_everybody_through(room, client);
+    a_room_that_observes_lets_everybody_pass(room, client);
     a_new_epoch_makes_everybody_a_newcomer(room, client);
 }
 
@@ -145,6 +146,31 @@ fn closed_turns_newcomers_away_and_ended_everybody(room: &impl RoomUnderTest, cl
     });
     assert_eq!((&joins["join"], joins.get("late"), joins.get("link")), (&true.into(), None, None));
     eventually("on, at the door", || client.newcomer(&[]).header("set-cookie").map(drop));
+}
+
+fn a_room_that_observes_lets_everybody_pass(room: &impl RoomUnderTest, client: &Client) {
+    pause(room, client);
+    let place = client.cookies(&client.newcomer(&[]));
+    let invented = client.invented_place();
+    room.order(Order::Mode { mode: Mode::Observe });
+    assert_eq!(client.get("/polling").json()["allow"], false, "it is paused");
+    room.order(Order::On);
+    eventually("it observes", || (client.get("/polling").json()["allow"] == true).then_some(()));
+    let is_to_shop =
+        |cookies: &str| client.get_with("/beekeeper", cookies).location().starts_with(&room.shop());
+    eventually("it observes, at the door", || is_to_shop(&place).then_some(()));
+    assert!(is_to_shop(&invented));
+    assert_eq!(client.get("/client").json()["allow"], false, "whoever was not counted goes to the door");
+    let passed = client.newcomer(&[]);
+    assert!(passed.location().starts_with(&room.shop()) && passed.location().contains("bk_pass="));
+    let passed = client.cookies(&passed);
+    room.order(Order::Mode { mode: Mode::Line });
+    eventually("a line", || (client.get("/polling").json()["allow"] == false).then_some(()));
+    for cookies in [&place, &passed] {
+        assert_eq!(client.get_with("/client", cookies).json()["allow"], true, "who passed can come back");
+        assert!(client.get_with("/polling", cookies).json().get("until").is_some());
+    }
+    eventually("a line, at the door", || (!is_to_shop(&invented)).then_some(()));
 }
 
 fn off_lets_everybody_through(room: &impl RoomUnderTest, client: &Client) {

@@ -2,9 +2,9 @@ use std::future::Future;
 use std::time::Duration;
 
 use waitroom::ports::{
-    Admissions, AuditTrail, EntryCount, KeyAdmin, Keys, LineBack, LineFront, LineLength, MinuteLog, Permits,
-    Plans, QuietSwitch, RoomReader, Slices, StatusBoard, StockCount, Store, ThrottleStore, TicketCounter,
-    TurnoutCount,
+    Admissions, AuditTrail, EntryCount, KeyAdmin, Keys, LineBack, LineFront, LineLength, MinuteLog,
+    NewcomerCount, Permits, Plans, QuietSwitch, RoomReader, Slices, StatusBoard, StockCount, Store,
+    ThrottleStore, TicketCounter, TurnoutCount,
 };
 use waitroom::{Room, Timestamp};
 
@@ -19,6 +19,7 @@ pub trait LedgerPorts:
     + QuietSwitch
     + Admissions
     + Permits
+    + NewcomerCount
     + StockCount
     + Plans
     + Slices
@@ -38,6 +39,7 @@ impl<L> LedgerPorts for L where
         + QuietSwitch
         + Admissions
         + Permits
+        + NewcomerCount
         + StockCount
         + Plans
         + Slices

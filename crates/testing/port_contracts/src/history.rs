@@ -26,6 +26,7 @@ fn totals(at: Timestamp, joined: u64) -> LineTotals {
         waiting: joined - joined / 2,
         rate: Some(Rate::MAX),
         rehearsal: false,
+        observed: None,
     }
 }
 

@@ -17,6 +17,7 @@ mod fixture;
 pub mod history;
 pub mod keys;
 pub mod line;
+pub mod newcomers;
 pub mod permits;
 pub mod room;
 pub mod slices;
@@ -53,6 +54,10 @@ macro_rules! port_contracts {
             permits::permits_are_given_no_faster_than_the_rate,
             permits::of_concurrent_doors_none_gets_more_than_there_is,
             permits::who_goes_straight_in_counts_as_joined_and_released,
+            newcomers::newcomers_are_counted_by_slot_until_they_are_forgotten,
+            newcomers::of_concurrent_doors_every_newcomer_is_counted_once,
+            newcomers::who_passes_counts_as_joined_and_released,
+            newcomers::a_record_keeps_what_the_line_would_have_been,
             stock::a_stock_admits_as_many_as_it_has_and_the_first_come_first,
             stock::whoever_is_admitted_already_takes_nothing,
             stock::of_concurrent_batches_exactly_as_many_are_admitted,

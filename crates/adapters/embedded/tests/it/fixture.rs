@@ -180,6 +180,7 @@ fn totals() -> LineTotals {
         waiting: 2,
         rate,
         rehearsal: false,
+        observed: None,
     }
 }
 

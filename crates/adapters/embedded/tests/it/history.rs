@@ -147,6 +147,7 @@ fn totals(at: Timestamp) -> LineTotals {
         waiting: u64::MAX,
         rate: Some(Rate::MAX),
         rehearsal: true,
+        observed: None,
     }
 }
 

@@ -30,7 +30,8 @@ fn note(test: &TestStore, joined: u64) {
     let epoch = test.store.kept_room().epoch;
     let (at, entered) = (test.time.now(), test.store.entered());
     let (released, waiting, rate, rehearsal) = (0, joined, None, false);
-    let totals = LineTotals { at, epoch, joined, released, entered, waiting, rate, rehearsal };
+    let totals =
+        LineTotals { at, epoch, joined, released, entered, waiting, rate, rehearsal, observed: None };
     block_on(test.store.note(totals)).unwrap();
 }
 

@@ -140,12 +140,12 @@ fn no_pass_is_signed_with_a_key_that_is_not_published_and_the_room_can_always_si
         let mut faults = StdRng::seed_from_u64(seed + 100);
         world.set_faults(move |call| {
             let is_about_keys = matches!(call, PortCall::Keys | PortCall::PublishKeys | PortCall::SecretKeys);
-            let fault = match faults.random_range(0..6) {
-                0 => InjectedFault::Refused(Fault::Busy),
-                1 => InjectedFault::Unconfirmed,
+            let fault = match is_about_keys.then(|| faults.random_range(0..6)) {
+                Some(0) => InjectedFault::Refused(Fault::Busy),
+                Some(1) => InjectedFault::Unconfirmed,
                 _ => InjectedFault::None,
             };
-            (if is_about_keys { fault } else { InjectedFault::None }, Duration::ZERO)
+            (fault, Duration::ZERO)
         });
         let (mut passes, mut signed_with) = (0, std::collections::BTreeSet::new());
         let mut dropped = false;

@@ -14,6 +14,7 @@ mod faults;
 mod keys;
 mod killed;
 mod numbers;
+mod observe;
 mod openings;
 mod orders;
 mod receipts;

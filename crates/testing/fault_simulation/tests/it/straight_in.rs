@@ -24,7 +24,7 @@ fn overflow(seed: u64, rate: u32) -> World {
 }
 
 /// Visitors come evenly, so many a minute.
-fn come_evenly(world: &mut World, per_minute: f64, time: Duration) {
+pub(crate) fn come_evenly(world: &mut World, per_minute: f64, time: Duration) {
     let pause = MINUTE.div_f64(per_minute);
     let mut left = time;
     while let Some(rest) = left.checked_sub(pause) {

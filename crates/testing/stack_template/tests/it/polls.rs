@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use server::routes::{RETRY_AFTER, problem};
 use stack_template::Rendered;
-use waitroom::{Notice, Rate, RoomState, Stretch, Ticket, WebUrl};
+use waitroom::{Mode, Notice, Rate, RoomState, Stretch, Ticket, WebUrl};
 
 use crate::support::{Ledger, NOW, OTHER, TOKEN, asked, place, render, route, with_cookies};
 
@@ -65,6 +65,27 @@ fn a_room_that_is_off_admits_everybody() {
         ledger.check(&cookies.iter().map(String::as_str).collect::<Vec<_>>());
     }
     assert_eq!(ledger.client_answer(&[]), json!({ "allow": true, "known": false }));
+}
+
+#[test]
+#[ignore = "needs Velocity: cargo xtask test stack_template"]
+fn a_room_that_observes_lets_everybody_pass_while_it_is_on() {
+    for state in RoomState::ALL {
+        for opens in [None, Some(NOW - HOUR), Some(NOW + HOUR)] {
+            let mut ledger = Ledger::new().admit(OTHER, NOW + HOUR);
+            (ledger.room.settings.mode, ledger.room.state) = (Mode::Observe, state);
+            ledger.room.opens = opens.filter(|_| state == RoomState::Paused);
+            for cookies in
+                [vec![], vec![mine()], vec![place("ab12", OTHER, "1")], vec![place("zz99", OTHER, "1")]]
+            {
+                ledger.check(&cookies.iter().map(String::as_str).collect::<Vec<_>>());
+            }
+        }
+    }
+    let mut ledger = Ledger::new();
+    ledger.room.settings.mode = Mode::Observe;
+    assert_eq!(ledger.poll_answer(&[&mine()])["allow"], true);
+    assert_eq!(ledger.client_answer(&[&mine()]), json!({ "allow": false }));
 }
 
 #[test]

@@ -30,7 +30,7 @@ const CALLS: &[(&str, &str, &str, &[&str])] = &[
         "Trigger",
         "dynamodb:UpdateItem",
         "Ledger",
-        &["audit/*", "minute/*", "progress", "room", "status/*", "window/*"],
+        &["audit/*", "minute/*", "permits", "progress", "room", "status/*", "window/*"],
     ),
     ("Trigger", "lambda:InvokeFunction", "Consumer", &[]),
     ("Trigger", "sqs:GetQueueAttributes", "Line", &[]),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use poll::{ClientAnswer, PollAnswer, VisitorState};
 use serde_json::{Value, json};
 use stack_template::{ApiMethod, Rendered, Stack, TemplateRequest, Velocity};
-use waitroom::{Admission, AdmittedBy, LineStatus, Place, Room, Ticket, Timestamp, Token, fixture};
+use waitroom::{Admission, AdmittedBy, LineStatus, Mode, Place, Room, Ticket, Timestamp, Token, fixture};
 
 pub(crate) const TOKEN: &str = "00112233445566778899aabbccddeeff";
 pub(crate) const OTHER: &str = "f0112233445566778899aabbccddeeff";
@@ -112,6 +112,9 @@ impl Ledger {
                 if let Some(at) = at {
                     item[name] = json!({ "N": at.as_millis().to_string() });
                 }
+            }
+            if self.room.settings.mode == Mode::Observe {
+                item["observes"] = json!({ "BOOL": true });
             }
             if let Some(stock) = self.room.stock {
                 item["stock"] = json!({ "N": stock.size.to_string() });

@@ -1,11 +1,11 @@
 //! Nobody came for a while, so rooms of every rate are quiet. Then somebody comes, and after two minutes somebody else. At last,
-//! one of the rooms lets newcomers straight in.
+//! one of the rooms lets newcomers straight in, and then observes.
 
 use std::thread;
 use std::time::Duration;
 
 use deployed_rooms::{SamRoom, until};
-use waitroom::ports::{Admissions, LineLength, RoomReader, Store};
+use waitroom::ports::{Admissions, LineLength, MinuteLog, NewcomerCount, RoomReader, Store};
 use waitroom::{Mode, Place, Timestamp, Valve};
 
 /// A minute, from the least to the most. At one a minute a window has a batch, and somebody who missed it would wait a minute.
@@ -40,6 +40,7 @@ fn the_first_visitor_after_quiet_enters_at_once_at_every_rate_and_so_does_the_ne
     }
     let (_, room) = rooms.iter().find(|(rate, _)| *rate == 600).unwrap();
     newcomers_go_straight_in(room);
+    everybody_passes_and_is_counted(room);
     for (rate, waits) in RATES.iter().zip(waits) {
         let [woke, after_silence] = waits;
         assert!(woke <= AFTER_WAKING && after_silence <= AFTER_SILENCE, "{waits:?} at {rate} a minute");
@@ -89,6 +90,30 @@ fn newcomers_go_straight_in(SamRoom { stage, .. }: &SamRoom) {
         assert_eq!(stage.client().get_with("/polling", &cookie).json()["allow"], true);
         assert_eq!((stage.released().unwrap(), issued()), (before + newcomer, places));
     }
+}
+
+/// More come at once than the doors of overflow would let in.
+fn everybody_passes_and_is_counted(SamRoom { stage, .. }: &SamRoom) {
+    stage
+        .ask(|| stage.store().change_room("set the mode", |room| room.settings.mode = Mode::Observe))
+        .unwrap();
+    // Until every function knows.
+    thread::sleep(Duration::from_secs(5));
+    let before = stage.released().unwrap();
+    for _ in 0..20 {
+        let answer = stage.client().newcomer(&[]);
+        assert!(answer.location().contains("bk_pass="), "{answer:?}");
+    }
+    assert_eq!(stage.released().unwrap(), before + 20);
+    let noted = || {
+        let records = stage.ask(|| stage.store().minutes(stage.now() - Duration::from_mins(3)))?;
+        let busiest =
+            records.iter().filter_map(|record| record.totals.observed).map(|line| line.line.busiest);
+        Ok(busiest.max().is_some_and(|busiest| (10..=20).contains(&busiest)))
+    };
+    until("the trigger has noted them", Duration::from_mins(3), noted).unwrap();
+    let forgotten = || Ok(stage.ask(|| stage.store().newcomers())?.is_empty());
+    until("the trigger has forgotten when they came", Duration::from_mins(5), forgotten).unwrap();
 }
 
 fn join(SamRoom { stage, .. }: &SamRoom) -> Place {

@@ -1,0 +1,136 @@
+//! The door of a room that observes: everybody goes on to the shop at once, whatever fails. Newcomers are counted, and admitted, so
+//! that they can come back once the room makes them wait.
+
+use std::future::Future;
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::future::{self, Either};
+use waitroom::ports::{Admissions, Admitted, Clock, NewcomerCount, PortError, PortResult, TokenSource};
+use waitroom::{Admission, AdmittedBy, CountedSlot, Place, Room, Ticket};
+
+use crate::answer::DoorAnswer;
+use crate::error::ProducerError;
+use crate::request::{CountedPlace, DoorRequest};
+use crate::{Producer, ProducerStore};
+
+/// How long a visitor waits for what is only written down about them.
+const LONGEST_NOTE: Duration = Duration::from_secs(1);
+
+impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
+    pub(crate) async fn observe(
+        &self,
+        room: &Room,
+        place: Option<Place>,
+        request: &DoorRequest<'_>,
+    ) -> Result<DoorAnswer, ProducerError> {
+        let Some(place) = place else { return self.observe_newcomer(room, request).await };
+        let known = match self.in_short(self.store.ledger().admission(place.token)).await {
+            Some(Ok(None)) if self.is_proven(room, &place, request).await => {
+                self.out_of_line(room, &place).await
+            }
+            Some(Ok(known)) => known,
+            Some(Err(error)) => {
+                warn(&error);
+                return self.observe_unknown(room, request).await;
+            }
+            None => return self.observe_unknown(room, request).await,
+        };
+        let now = self.clock.now();
+        let Some(admission) = known.filter(|admission| admission.is_valid(now)) else {
+            return self.observe_newcomer(room, request).await;
+        };
+        let ticket = self.ticket_for_pass(room, &place, Some(&admission), request).await;
+        let to_shop = self.to_shop(room, place.token, ticket, request).await?;
+        self.count_entry(room, place.token, &admission).await;
+        Ok(to_shop)
+    }
+
+    /// Admits somebody who stands in line from before. They were counted when they joined, and the line finds them admitted.
+    async fn out_of_line(&self, room: &Room, place: &Place) -> Option<Admission> {
+        let at = self.clock.now();
+        let expires = at + room.settings.lifetimes.admission;
+        let admission = Admission { ticket: place.ticket, by: AdmittedBy::Door, at, expires };
+        match self.in_short(self.store.ledger().admit(place.token, admission)).await {
+            Some(Ok(Admitted::Before(before))) => Some(before),
+            Some(Ok(Admitted::Now)) | None => Some(admission),
+            Some(Err(error)) => {
+                // At worst the line releases this visitor later.
+                warn(&error);
+                Some(admission)
+            }
+        }
+    }
+
+    /// Counts and admits a newcomer. If that fails, or if their address has taken too many places, they pass without it.
+    async fn observe_newcomer(
+        &self,
+        room: &Room,
+        request: &DoorRequest<'_>,
+    ) -> Result<DoorAnswer, ProducerError> {
+        let Ok(counted) = CountedPlace::take(request.limit) else {
+            return self.observe_unknown(room, request).await;
+        };
+        let (token, ticket, at) = (self.tokens.token()?, Ticket::FIRST, self.clock.now());
+        let expires = at + room.settings.lifetimes.admission;
+        let admission = Admission { ticket, by: AdmittedBy::Permit, at, expires };
+        let notes = future::join(self.count_newcomer(room), self.store.ledger().admit(token, admission));
+        let is_admitted = self.in_short(notes).await.is_some_and(|(counted, admitted)| {
+            counted.unwrap_or_else(|error| warn(&error));
+            admitted.inspect_err(warn).is_ok()
+        });
+        let to_shop = self.to_shop(room, token, None, request).await?;
+        if !is_admitted {
+            return Ok(to_shop);
+        }
+        self.refusals.note_join(at);
+        self.count_entry(room, token, &admission).await;
+        counted.keep();
+        let place = Place { epoch: room.epoch, token, ticket };
+        Ok(to_shop.handing_out(&place, None, &room.settings.room, self.scheme, request.path))
+    }
+
+    /// Lets somebody pass of whom nothing is written down.
+    async fn observe_unknown(
+        &self,
+        room: &Room,
+        request: &DoorRequest<'_>,
+    ) -> Result<DoorAnswer, ProducerError> {
+        self.to_shop(room, self.tokens.token()?, None, request).await
+    }
+
+    async fn count_newcomer(&self, room: &Room) -> PortResult<()> {
+        let slot = CountedSlot::at(self.clock.now(), self.minute);
+        let portion = CountedSlot::portion(room.rate());
+        if portion == 1 {
+            return self.store.ledger().count_newcomers(slot, 1).await;
+        }
+        let mut held = self.newcomers.lock().await;
+        if held.take(slot) {
+            return Ok(());
+        }
+        self.store.ledger().count_newcomers(slot, portion).await?;
+        held.keep_rest(slot, portion);
+        Ok(())
+    }
+
+    /// `None` if it takes too long.
+    async fn in_short<R>(&self, call: impl Future<Output = R>) -> Option<R> {
+        let late = pin!(self.clock.sleep_until(self.clock.now() + LONGEST_NOTE));
+        match future::select(pin!(call), late).await {
+            Either::Left((answer, _)) => Some(answer),
+            Either::Right(_) => {
+                tracing::warn!("a visitor passes uncounted, because it takes too long to write it down");
+                None
+            }
+        }
+    }
+}
+
+fn warn(error: &PortError) {
+    let error = error as &dyn std::error::Error;
+    tracing::warn!(
+        error,
+        "a visitor passes while the room observes, and it is not known whether they were counted"
+    );
+}
