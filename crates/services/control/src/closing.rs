@@ -96,9 +96,8 @@ pub(crate) async fn change_unless(
     refusal: impl Fn(&Room) -> Option<String> + Clone + Send + 'static,
     change: impl Fn(&mut Room) + Send + 'static,
 ) -> PortResult<Reply> {
-    let failed = |error| Reply::Failed { error };
     if let Some(refusal) = refusal(&*ledger.room_now().await?) {
-        return Ok(failed(refusal));
+        return Ok(Reply::failed(refusal));
     }
     // Another order may have come since.
     let is_refused = refusal.clone();
@@ -108,7 +107,7 @@ pub(crate) async fn change_unless(
         }
     };
     let changed = ledger.change(attempt, AuditNote::new(who, AuditSubject::State), change).await?;
-    Ok(refusal(&changed.0).map_or_else(|| Reply::changed(changed), failed))
+    Ok(refusal(&changed.0).map_or_else(|| Reply::changed(changed), Reply::failed))
 }
 
 // Each completes the sentence "the room …".
@@ -232,7 +231,7 @@ mod tests {
 
     fn refused(orders: &[Order], order: Order) -> String {
         let (store, before) = after(orders);
-        let Reply::Failed { error } = store.execute(order) else { panic!("not refused") };
+        let Reply::Failed { error, .. } = store.execute(order) else { panic!("not refused") };
         assert_eq!(store.room().standing(), before);
         error
     }
@@ -323,7 +322,7 @@ mod tests {
     fn nobody_who_rehearses_takes_from_a_stock() {
         let store = WaitingRoom::empty();
         store.execute(rehearse());
-        let Reply::Failed { error } = store.execute(close_after(9)) else { panic!("not refused") };
+        let Reply::Failed { error, .. } = store.execute(close_after(9)) else { panic!("not refused") };
         assert!(error.starts_with("is in a rehearsal"), "{error}");
         assert_eq!(store.room().stock, None);
     }

@@ -7,7 +7,7 @@ use frozen_names::{Section, assert_frozen};
 use futures_executor::block_on;
 use serde::Serialize;
 use serde_json::Value;
-use waitroom::ports::ThrottleStore;
+use waitroom::ports::{Fault, PortError, ThrottleStore};
 use waitroom::throttle_rules::{Baseline, Finding, SAMPLE_SIZE, Sample, Verdict};
 use waitroom::{Mode, Notice, Rate, StockSize, Stretch, Timestamp};
 
@@ -116,7 +116,8 @@ fn orders_and_replies_keep_their_fields() {
         .change_room(|room| room.settings.health = Some("https://shop.example/health".parse().unwrap()));
     store.ledger.change_room(|room| room.sell(StockSize::MAX));
     store.sell_out(store.room().stock.unwrap());
-    let (mut sent, mut replied) = (Vec::new(), Vec::new());
+    let unsure = PortError::new("end the room", Fault::Unsure, "the connection was reset");
+    let (mut sent, mut replied) = (Vec::new(), fields("reply", &Reply::unsure(&unsure)));
     for order in orders(&key) {
         sent.extend(fields("order", &order));
         replied.extend(fields("reply", &complete(store.execute(order))));

@@ -122,4 +122,9 @@ impl Order {
             _ => None,
         }
     }
+
+    /// Whether it only reads, so that it does no harm to give it again.
+    pub fn changes_nothing(&self) -> bool {
+        matches!(self, Self::Status | Self::History { .. } | Self::Minutes { .. } | Self::Keys)
+    }
 }

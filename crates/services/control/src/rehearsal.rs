@@ -107,7 +107,7 @@ pub(crate) fn would_open(change: &AuditedChange) -> bool {
 }
 
 fn failed(error: String) -> Reply {
-    Reply::Failed { error }
+    Reply::failed(error)
 }
 
 #[cfg(test)]
@@ -126,7 +126,7 @@ mod tests {
 
     fn refused(reply: Reply) -> String {
         match reply {
-            Reply::Failed { error } => error,
+            Reply::Failed { error, .. } => error,
             other => panic!("{other:?}"),
         }
     }

@@ -80,7 +80,7 @@ fn brings_back_a_stock<'a>(mut since: impl Iterator<Item = &'a AuditEntry>) -> b
 }
 
 pub(crate) async fn execute(ledger: &impl OperatorLedger, number: u64, who: Author) -> PortResult<Reply> {
-    let failed = |error: String| Ok(Reply::Failed { error });
+    let failed = |error: String| Ok(Reply::failed(error));
     let order = match UndoableOrder::last(&ledger.entries(AuditEntry::KEPT).await?) {
         Ok(order) => order,
         Err(nothing) => return failed(nothing.to_string()),
@@ -136,7 +136,7 @@ mod tests {
         let order = UndoableOrder::last(&entries(store)).map_err(|nothing| nothing.to_string())?;
         match store.execute(Order::Undo { number: order.number }) {
             Reply::Changed { after, .. } => Ok(after.settings.rate.get()),
-            Reply::Failed { error } => Err(error),
+            Reply::Failed { error, .. } => Err(error),
             other => panic!("{other:?}"),
         }
     }
@@ -195,7 +195,7 @@ mod tests {
         set_rate(&store, 600);
         set_rate(&store, 700);
         let refused = |number| match store.execute(Order::Undo { number }) {
-            Reply::Failed { error } => error,
+            Reply::Failed { error, .. } => error,
             other => panic!("{other:?}"),
         };
         assert!(refused(1).starts_with("got another order meanwhile"));
