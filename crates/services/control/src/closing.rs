@@ -39,7 +39,7 @@ pub(crate) async fn close(
         room.then_off = then_off;
         tell(room, notice.as_ref());
     };
-    change_unless(ledger, attempt, who, refusal, close).await
+    change_unless(ledger, attempt, AuditSubject::State, who, refusal, close).await
 }
 
 /// Lets in so many more, and then ends the room.
@@ -53,7 +53,7 @@ pub(crate) async fn close_after(
         room.sell(size);
         tell(room, notice.as_ref());
     };
-    change_unless(ledger, "set how many more are let in", who, not_selling, sell).await
+    change_unless(ledger, "set how many more are let in", AuditSubject::State, who, not_selling, sell).await
 }
 
 pub(crate) async fn end(
@@ -79,7 +79,7 @@ pub(crate) async fn end(
         }
         tell(room, notice.as_ref());
     };
-    change_unless(ledger, attempt, who, refusal, end).await
+    change_unless(ledger, attempt, AuditSubject::State, who, refusal, end).await
 }
 
 fn tell(room: &mut Room, notice: Option<&Notice>) {
@@ -88,10 +88,11 @@ fn tell(room: &mut Room, notice: Option<&Notice>) {
     }
 }
 
-/// Changes the room's state, unless something speaks against it in the room as it is then.
+/// Changes the room, unless something speaks against it in the room as it is then.
 pub(crate) async fn change_unless(
     ledger: &impl OperatorLedger,
     attempt: &'static str,
+    about: AuditSubject,
     who: Author,
     refusal: impl Fn(&Room) -> Option<String> + Clone + Send + 'static,
     change: impl Fn(&mut Room) + Send + 'static,
@@ -106,7 +107,7 @@ pub(crate) async fn change_unless(
             change(room);
         }
     };
-    let changed = ledger.change(attempt, AuditNote::new(who, AuditSubject::State), change).await?;
+    let changed = ledger.change(attempt, AuditNote::new(who, about), change).await?;
     Ok(refusal(&changed.0).map_or_else(|| Reply::changed(changed), Reply::failed))
 }
 

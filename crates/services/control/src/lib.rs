@@ -81,7 +81,8 @@ async fn carry_out(
         }
         Order::Mode { mode } => {
             let set = move |room: &mut Room| room.settings.mode = mode;
-            change(ledger, "set the mode", AuditSubject::Mode, who, set).await?
+            let refusal = move |room: &Room| rehearsal::no_way_round_the_line(room, mode);
+            change_unless(ledger, "set the mode", AuditSubject::Mode, who, refusal, set).await?
         }
         Order::Message { text } => {
             let set = move |room: &mut Room| room.settings.message.clone_from(&text);
@@ -94,13 +95,14 @@ async fn carry_out(
         Order::Pause => change(ledger, "pause the room", AuditSubject::State, who, Room::pause).await?,
         Order::On => {
             let turn_on = |room: &mut Room| room.turn(RoomState::On);
-            change_unless(ledger, "turn the room on", who, rehearsal::refusal, turn_on).await?
+            change_unless(ledger, "turn the room on", AuditSubject::State, who, rehearsal::refusal, turn_on)
+                .await?
         }
         Order::OpenAt { at } => {
             let open = move |room: &mut Room| room.open_at(at);
             let refusal =
                 move |room: &Room| rehearsal::refusal(room).or_else(|| closing::not_opening_at(room, at));
-            change_unless(ledger, "set when the room opens", who, refusal, open).await?
+            change_unless(ledger, "set when the room opens", AuditSubject::State, who, refusal, open).await?
         }
         Order::Close { notice, then_off } => closing::close(ledger, When::Now, notice, then_off, who).await?,
         Order::CloseAt { at, notice, then_off } => {
@@ -228,7 +230,10 @@ mod tests {
         else {
             panic!("rehearsed")
         };
-        assert!(error.contains("beekeeper mode line"), "{error}");
+        assert!(
+            error.contains("`beekeeper mode line` first, and `beekeeper mode overflow` after it"),
+            "{error}"
+        );
         let Reply::History { entries } = store.execute(Order::History { most: 1 }) else {
             panic!("no history")
         };

@@ -90,7 +90,7 @@ pub(crate) async fn execute(ledger: &impl OperatorLedger, number: u64, who: Auth
     }
     let UndoableOrder { change, reverted, .. } = order;
     let room = ledger.room_now().await?;
-    if rehearsal::would_open(&reverted)
+    if rehearsal::would_open(&reverted, &room)
         && let Some(refusal) = rehearsal::refusal(&room)
     {
         return Ok(Reply::failed(refusal));
