@@ -81,6 +81,31 @@ fn an_order_is_in_force_within_two_seconds_and_the_eighth_in_a_row_within_six() 
     assert!(seconds[0] <= 2 && seconds.iter().all(|seconds| *seconds <= 6), "{seconds:?}");
 }
 
+/// As docs/closing.md promises.
+#[test]
+fn another_text_keeps_the_link_the_state_and_what_comes_then() {
+    let room = Local::start(&[]);
+    let said = |arguments: &[&str]| {
+        let output = room.command(arguments);
+        text(if output.status.success() { &output.stdout } else { &output.stderr })
+    };
+    let link = "--link=https://shop.example/next";
+    said(&["close", "--local", "--then", "off", "--message", "Full", link, "--yes"]);
+    let lines = [
+        (&["close", "--local", "--message", "Sold out"][..], "notice: \"Full\" -> \"Sold out\"\n"),
+        (&["pause", "--local"], "room: closed -> closed-paused, in force in 1 s\n"),
+        (&["close", "--local", "--link", ""], "link: https://shop.example/next -> none\n"),
+        (
+            &["end", "--local", "--yes"],
+            "then: off, when everybody who waited was let in -> nothing\nroom: closed-paused -> ended\n",
+        ),
+        (&["close", "--local", "--message", "Gone"], "notice: \"Sold out\" -> \"Gone\"\n"),
+    ];
+    for (order, expected) in lines {
+        assert_eq!(said(order), expected, "{order:?}");
+    }
+}
+
 #[test]
 fn an_order_of_another_version_is_refused_with_what_to_do() {
     let room = Local::start(&[]);

@@ -32,7 +32,8 @@ pub enum Order {
         at: Timestamp,
     },
     /// Nobody new joins, and whoever waits is let in. `notice` replaces what those read who come too late; without one it stays.
-    /// With `then_off`, the room turns off when everybody who waited was let in.
+    /// With `then_off`, the room turns off when everybody who waited was let in; without, that stays as it was. A room that turns
+    /// newcomers away already gets the notice and nothing else, so that another text lets nobody in.
     Close {
         #[serde(default)]
         notice: Option<Notice>,
@@ -53,7 +54,7 @@ pub enum Order {
         #[serde(default)]
         notice: Option<Notice>,
     },
-    /// Withdraws a closing ahead and a stock.
+    /// Withdraws a closing ahead, `then_off` and a stock.
     CloseNever,
     /// Nobody is let in any more, but for those who were released before.
     End {
