@@ -84,15 +84,19 @@ impl LocalStart {
             written.save(&local.config)?;
         }
         if after != *kept {
-            let changed = if after.settings.rate == kept.settings.rate {
-                (after.settings.mode != kept.settings.mode).then_some(AuditSubject::Mode)
-            } else {
-                Some(AuditSubject::Rate)
-            };
-            let entry = changed.map(|about| AuditNote::new(this_user(), about));
             let Room { settings, url, .. } = after;
+            let (rate, mode) = (settings.rate, settings.mode);
+            let note = |about| AuditNote::new(this_user(), about);
+            if rate != kept.settings.rate {
+                let apply = move |room: &mut Room| room.settings.rate = rate;
+                store.change_room("apply --rate", Some(note(AuditSubject::Rate)), apply).await?;
+            }
+            if mode != kept.settings.mode {
+                let apply = move |room: &mut Room| room.settings.mode = mode;
+                store.change_room("apply --mode", Some(note(AuditSubject::Mode)), apply).await?;
+            }
             let apply = move |room: &mut Room| (room.settings, room.url) = (settings, url);
-            store.change_room("apply the command line", entry, apply).await?;
+            store.change_room("apply the command line", None, apply).await?;
         }
         let room = store.room().await?;
         // Nobody would stand ahead of anybody.

@@ -147,6 +147,32 @@ fn whoever_gets_no_answer_is_told_that_it_may_be_done_and_where_to_look() {
 }
 
 #[test]
+fn a_flag_may_stand_between_the_room_and_the_value() {
+    let room = Local::start(&["--rate", "60"]);
+    for (order, expected) in [
+        (["set-rate", "demo", "--local", "59"], "rate: 60 -> 59, "),
+        (["stretch", "demo", "--local", "3"], "stretch: 1 -> 3\n"),
+        (["message", "demo", "--local", "Hello"], "message: \"\" -> \"Hello\"\n"),
+        (["mode", "demo", "--local", "overflow"], "mode: line -> overflow"),
+    ] {
+        let said = room.command(&order);
+        assert!(text(&said.stdout).starts_with(expected), "{order:?}: {said:?}");
+    }
+}
+
+#[test]
+fn a_rate_and_a_mode_at_the_start_are_both_in_the_trail() {
+    let room = Local::start(&["--rate", "60"]);
+    let (directory, _) = room.interrupt();
+    let room = Local::start_in(directory, &["--rate", "90", "--mode", "overflow"]);
+    let history = text(&room.command(&["history", "--local"]).stdout);
+    assert!(
+        history.contains("rate: 60 -> 90\n") && history.contains("mode: line -> overflow\n"),
+        "{history}"
+    );
+}
+
+#[test]
 fn a_room_opens_by_itself_also_after_a_restart() {
     let room = Local::start(&[]);
     let said = |arguments: &[&str]| {
