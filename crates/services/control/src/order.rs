@@ -120,7 +120,27 @@ impl Order {
             Self::End { .. } | Self::EndAt { .. } => Some(RoomState::Ended.as_str()),
             Self::CloseAfter { .. } => Some(Self::STOCK),
             Self::Mode { mode: Mode::Overflow } => Some(Self::OVERFLOW),
-            _ => None,
+            // Written out, so that nobody forgets to ask this of another order.
+            Self::Mode { mode: Mode::Line }
+            | Self::Status
+            | Self::SetRate { .. }
+            | Self::Message { .. }
+            | Self::Stretch { .. }
+            | Self::Pause
+            | Self::On
+            | Self::OpenAt { .. }
+            | Self::CloseNever
+            | Self::EndNever
+            | Self::Off
+            | Self::Reset { .. }
+            | Self::Rehearse { .. }
+            | Self::Undo { .. }
+            | Self::History { .. }
+            | Self::Minutes { .. }
+            | Self::Keys
+            | Self::RotateKeys
+            | Self::RotateKeysAhead { .. }
+            | Self::DropKey { .. } => None,
         }
     }
 
