@@ -214,10 +214,11 @@ pub(crate) struct On {
   beekeeper close spring-sale --at \"Friday 18:00\"
   beekeeper close spring-sale --then off              when everybody who waits was let in
   beekeeper close spring-sale --after 5k              let 5,000 more in, then end
-  beekeeper close spring-sale --never                 withdraw the time, and the 5,000
+  beekeeper close spring-sale --never                 withdraw the time, the 5,000 and --then off
   beekeeper close --local --yes
 
 Those who wait keep their places and are let in at the rate. To let people join again: beekeeper on, or beekeeper undo.
+In a room that is closed or ended already, --message or --link alone replaces just that.
 
 With --after, people may join until the room ends by itself. Given again, it counts anew from then on."))]
 pub(crate) struct CloseRoom {
@@ -257,23 +258,27 @@ pub(crate) struct TellLatecomers {
     /// Withdraw the time that was set with --at
     #[arg(long, conflicts_with_all = ["message", "link"])]
     pub(crate) never: bool,
-    /// What those read who come too late, at most 500 characters; without it they read the room's message
+    /// What those read who come too late, at most 500 characters; an empty text removes it, and they read the room's message
     #[arg(long, value_name = "TEXT")]
     pub(crate) message: Option<Message>,
     #[arg(
         long,
         value_name = "URL",
-        help = "A link that they see below it, in full: https://shop.example/next"
+        help = "A link that they see below it, in full: https://shop.example/next; an empty one removes it"
     )]
-    pub(crate) link: Option<WebUrl>,
+    pub(crate) link: Option<Removable<WebUrl>>,
 }
 
 impl TellLatecomers {
-    /// What replaces the notice that is there. Without words it stays.
-    pub(crate) fn notice(&self) -> Option<Notice> {
-        let Self { message, link, .. } = self;
-        (message.is_some() || link.is_some())
-            .then(|| Notice { text: message.clone().unwrap_or_default(), link: link.clone() })
+    /// Whether a text or a link was typed.
+    pub(crate) fn has_words(&self) -> bool {
+        self.message.is_some() || self.link.is_some()
+    }
+
+    /// What replaces the notice that is there. What was not typed stays.
+    pub(crate) fn notice(&self, kept: &Notice) -> Notice {
+        let text = self.message.clone().unwrap_or_else(|| kept.text.clone());
+        Notice { text, link: Removable::or_kept(self.link.as_ref(), kept.link.clone()) }
     }
 }
 
@@ -481,6 +486,23 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn what_latecomers_are_told_stays_unless_it_is_typed() {
+        let kept = Notice {
+            text: "Full".parse().unwrap(),
+            link: Some("https://shop.example/next".parse().unwrap()),
+        };
+        let told = |line: &[&str]| {
+            let typed = Arguments::try_parse_from([&["beekeeper", "end", "sale"], line].concat());
+            let Command::End(end) = typed.unwrap().command else { panic!() };
+            let Notice { text, link } = end.told.notice(&kept);
+            (text.to_string(), link.is_some())
+        };
+        assert_eq!(told(&["--message", "Gone"]), ("Gone".to_owned(), true));
+        assert_eq!(told(&["--link", ""]), ("Full".to_owned(), false));
+        assert_eq!(told(&["--message", "", "--link", "https://shop.example/other"]), (String::new(), true));
     }
 
     #[test]

@@ -11,7 +11,14 @@ use crate::unreached;
 
 /// Prints an error with its advice, as text or as one line of JSON.
 pub(crate) fn complain(error: &anyhow::Error, json: bool) {
-    complain_as(&format!("{error:#}"), advice(error).as_deref(), exit(error), json);
+    let told = format!("{error:#}");
+    complain_as(&told, advice(error).as_deref(), exit(error), may_be_done(error.as_ref()), json);
+}
+
+/// Whether it isn't known if an order was carried out.
+fn may_be_done(error: &(dyn Error + 'static)) -> bool {
+    find::<SocketError>(error).is_some_and(|error| error.may_be_done)
+        || matches!(find::<ControlError>(error), Some(ControlError::Unsure { .. }))
 }
 
 /// The exit code for an error.
@@ -38,6 +45,9 @@ pub(crate) fn advice_for(error: &(dyn Error + 'static)) -> Option<String> {
     if let Some(error) = find::<SocketError>(error) {
         return Some(unreached::advice_for(error));
     }
+    if may_be_done(error) {
+        return Some(unreached::LOOK_FIRST.into());
+    }
     find_by(error, exit_of).and_then(|(_, advice)| advice).map(ToOwned::to_owned)
 }
 
@@ -61,6 +71,16 @@ mod tests {
     use anyhow::{Context, anyhow};
 
     use super::*;
+
+    #[test]
+    fn whoever_cannot_know_whether_an_order_was_carried_out_is_told_where_to_look() {
+        let unsure = || ControlError::Unsure { room: "sale".parse().unwrap(), why: "w".into() };
+        let error = Err::<(), _>(unsure()).context("could not take the room over").unwrap_err();
+        assert_eq!((exit(&error), advice(&error).as_deref()), (Exit::Failed, Some(unreached::LOOK_FIRST)));
+        assert!(may_be_done(error.as_ref()));
+        let refused = ControlError::Refused { room: "sale".parse().unwrap(), why: "w".into() };
+        assert!(!may_be_done(&refused) && advice_for(&refused).is_none());
+    }
 
     #[test]
     fn an_error_ends_as_its_innermost_failure_says() {

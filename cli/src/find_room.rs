@@ -61,7 +61,7 @@ impl RoomHandle {
             }
             // The order itself will meet the same failure, and explain it.
             (_, Some(expected)) => expected.clone(),
-            (Ok(Reply::Failed { error }), None) => bail!("the room in {} {error}", directory.display()),
+            (Ok(Reply::Failed { error, .. }), None) => bail!("the room in {} {error}", directory.display()),
             (Ok(_), None) => return Err(ControlError::Unexpected { room: data::default_name()? }.into()),
             (Err(error), None) => return Err(ControlError::Unreached(error).into()),
         };

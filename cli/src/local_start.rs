@@ -15,7 +15,7 @@ use rand::rngs::SysRng;
 use server::socket::this_user;
 use tokio::time::timeout;
 use waitroom::ports::{Clock, RoomReader};
-use waitroom::{AuditNote, AuditSubject, Epoch, Room, RoomId, WebUrl};
+use waitroom::{AuditNote, AuditSubject, Epoch, Mode, Room, RoomId, WebUrl};
 
 use crate::arguments::{Local, OnThisMachine, Which};
 use crate::commands::init::{changes, refuse_own_domain};
@@ -79,19 +79,24 @@ impl LocalStart {
         let after =
             Room { settings: local.with_orders(&arguments.settings, &kept)?, url, ..Room::clone(&kept) };
         refuse_own_door(&after, listens.port())?;
+        refuse_way_round_a_rehearsal(&kept, after.settings.mode)?;
         if arguments.save {
             written.save(&local.config)?;
         }
         if after != *kept {
-            let changed = if after.settings.rate == kept.settings.rate {
-                (after.settings.mode != kept.settings.mode).then_some(AuditSubject::Mode)
-            } else {
-                Some(AuditSubject::Rate)
-            };
-            let entry = changed.map(|about| AuditNote::new(this_user(), about));
             let Room { settings, url, .. } = after;
+            let (rate, mode) = (settings.rate, settings.mode);
+            let note = |about| AuditNote::new(this_user(), about);
+            if rate != kept.settings.rate {
+                let apply = move |room: &mut Room| room.settings.rate = rate;
+                store.change_room("apply --rate", Some(note(AuditSubject::Rate)), apply).await?;
+            }
+            if mode != kept.settings.mode {
+                let apply = move |room: &mut Room| room.settings.mode = mode;
+                store.change_room("apply --mode", Some(note(AuditSubject::Mode)), apply).await?;
+            }
             let apply = move |room: &mut Room| (room.settings, room.url) = (settings, url);
-            store.change_room("apply the command line", entry, apply).await?;
+            store.change_room("apply the command line", None, apply).await?;
         }
         let room = store.room().await?;
         // Nobody would stand ahead of anybody.
@@ -242,6 +247,17 @@ fn demo_visitors(arguments: &Local, local: &LocalSettings) -> Result<u32, Failur
             Err(Failure::new(Exit::Usage, ahead).advising(advice))
         }
     }
+}
+
+/// Refuses to let newcomers straight in where a rehearsal was left, as `beekeeper mode` does.
+fn refuse_way_round_a_rehearsal(kept: &Room, mode: Mode) -> Result<(), Failure> {
+    if kept.rehearsal.is_none() || mode == kept.settings.mode || mode == Mode::Line {
+        return Ok(());
+    }
+    let left = format!("a rehearsal was left in {}, and it is of the line", kept.settings.room);
+    let advice =
+        "start it without --mode, then end the rehearsal: beekeeper reset; then: beekeeper mode overflow";
+    Err(Failure::new(Exit::Usage, left).advising(advice))
 }
 
 /// Refuses a shop that leads back into the room: to its door or its page, or to the port on which it listens.

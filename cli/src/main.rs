@@ -15,6 +15,7 @@ mod ending;
 mod exit;
 mod find_room;
 mod flags_file;
+mod flags_first;
 #[cfg(test)]
 mod frozen;
 mod guard_data;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
             return Exit::Usage.into();
         }
     };
+    let words = flags_first::flags_first(&command, words);
     let arguments =
         command.try_get_matches_from_mut(words).and_then(|found| Arguments::from_arg_matches(&found));
     let arguments = match arguments.map_err(|error| error.format(&mut command)) {

@@ -61,10 +61,11 @@ pub(crate) fn complain_about_usage(error: &clap::Error) {
     let first = text.split("\n\n").next().unwrap_or_default().trim();
     let tips: Vec<_> = text.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).collect();
     let advice = if tips.is_empty() { "see: beekeeper help".to_owned() } else { tips.join("; ") };
-    complain_as(first.strip_prefix("error: ").unwrap_or(first), Some(&advice), Exit::Usage, true);
+    complain_as(first.strip_prefix("error: ").unwrap_or(first), Some(&advice), Exit::Usage, false, true);
 }
 
-pub(crate) fn complain_as(error: &str, advice: Option<&str>, exit: Exit, json: bool) {
+/// `may_be_done` says that it isn't known whether an order was carried out.
+pub(crate) fn complain_as(error: &str, advice: Option<&str>, exit: Exit, may_be_done: bool, json: bool) {
     if !json {
         note(&format!("{} {error}", Colours::of_errors().red("error:")));
         advice.inspect(|advice| note(&format!("hint: {advice}")));
@@ -73,6 +74,9 @@ pub(crate) fn complain_as(error: &str, advice: Option<&str>, exit: Exit, json: b
     let mut object = serde_json::json!({ "error": error, "kind": exit.kind() });
     if let Some(advice) = advice {
         object["advice"] = advice.into();
+    }
+    if may_be_done {
+        object["may_be_done"] = true.into();
     }
     note(&object.to_string());
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use control::{SocketError, SocketRoom};
+use control::{SocketError, SocketFailure, SocketRoom};
 use waitroom::RoomId;
 
 use crate::arguments::{LOCAL, ROOM_FILE};
@@ -16,24 +16,45 @@ use crate::flags_file::text_of;
 const UNITS: [&str; 2] =
     ["/usr/lib/systemd/system/beekeeper.service", "/etc/systemd/system/beekeeper.service"];
 
-/// What to do if the socket of a room can't be used.
+/// What to do if it isn't known whether an order was carried out.
+pub(crate) const LOOK_FIRST: &str = "before you repeat the order, look whether it was carried out: `beekeeper status` says how the \
+                                     room is, `beekeeper history` who ordered what";
+
+/// What to do if a room gave no reply.
 pub(crate) fn advice_for(error: &SocketError) -> String {
-    match error.cause.kind() {
-        io::ErrorKind::PermissionDenied => {
+    let then_look =
+        |advice: String| if error.may_be_done { format!("{advice}; {LOOK_FIRST}") } else { advice };
+    match &error.failure {
+        SocketFailure::Unreached(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
             "run the command as the user who runs the room, or with sudo".into()
         }
-        io::ErrorKind::TimedOut => OF_ONE_THAT_HANGS.into(),
-        _ => {
-            let has_unit = UNITS.iter().any(|unit| Path::new(unit).exists());
-            let service =
-                has_unit.then(|| text_of(Path::new(ROOM_FILE), "data")).flatten().map(PathBuf::from);
-            let start = start(&error.room, service.as_deref());
+        SocketFailure::Unreached(_) => {
+            let start = starting(&error.room);
             match &*data::running() {
                 [] => start,
                 running => format!("{}; or {start}", for_a_room_here(running)),
             }
         }
+        SocketFailure::Unanswered(cause) if cause.kind() == io::ErrorKind::TimedOut => {
+            then_look(OF_ONE_THAT_HANGS.into())
+        }
+        SocketFailure::Unanswered(_) => {
+            let start = starting(&error.room);
+            then_look(format!("if it doesn't run any more, {start}; everybody keeps their place"))
+        }
+        SocketFailure::NotUnderstood(_) => then_look(
+            "use the same version of beekeeper as the room; or start the room again with this one, and everybody keeps their \
+             place"
+                .into(),
+        ),
     }
+}
+
+/// How to start this room on this machine.
+fn starting(room: &SocketRoom) -> String {
+    let has_unit = UNITS.iter().any(|unit| Path::new(unit).exists());
+    let service = has_unit.then(|| text_of(Path::new(ROOM_FILE), "data")).flatten().map(PathBuf::from);
+    start(room, service.as_deref())
 }
 
 /// How to start this room. `service` is the data directory of the one that runs as a service.
@@ -62,8 +83,8 @@ fn typed(room: &SocketRoom) -> String {
     words.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-const OF_ONE_THAT_HANGS: &str = "see what its process does; if it hangs, start it again: everybody keeps their place. Look at the \
-                                 room's history before you repeat an order";
+const OF_ONE_THAT_HANGS: &str =
+    "see what its process does; if it hangs, start it again: everybody keeps their place";
 
 /// The error for a room on this machine whose process runs and does not reply.
 pub(crate) fn hangs(waited: Duration) -> Failure {
@@ -88,15 +109,29 @@ mod tests {
     #[test]
     fn whoever_cannot_reach_a_room_is_told_what_to_do() {
         let room = SocketRoom::new("/srv/sale").named("sale".parse().unwrap());
-        let advice =
-            |kind: io::ErrorKind| advice_for(&SocketError { room: room.clone(), cause: kind.into() });
+        let advice = |failure| {
+            let may_be_done = !matches!(failure, SocketFailure::Unreached(_));
+            advice_for(&SocketError { room: room.clone(), failure, may_be_done })
+        };
+        let (unreached, unanswered) = (SocketFailure::Unreached, SocketFailure::Unanswered);
         assert_eq!(
-            advice(io::ErrorKind::PermissionDenied),
+            advice(unreached(io::ErrorKind::PermissionDenied.into())),
             "run the command as the user who runs the room, or with sudo"
         );
-        assert!(advice(io::ErrorKind::TimedOut).contains("start it again: everybody keeps their place"));
-        let start = advice(io::ErrorKind::NotFound);
+        let start = advice(unreached(io::ErrorKind::NotFound.into()));
         assert!(start.ends_with("start it with: beekeeper local sale --data /srv/sale"), "{start}");
+        let hangs = advice(unanswered(io::ErrorKind::TimedOut.into()));
+        assert!(hangs.contains("start it again: everybody keeps their place"), "{hangs}");
+        let ended = advice(unanswered(io::ErrorKind::UnexpectedEof.into()));
+        assert!(
+            ended.starts_with("if it doesn't run any more, start it with: beekeeper local sale"),
+            "{ended}"
+        );
+        let other = advice(SocketFailure::NotUnderstood(serde_json::from_str::<u8>("x").unwrap_err()));
+        assert!(other.starts_with("use the same version of beekeeper as the room"), "{other}");
+        for unsure in [hangs, ended, other] {
+            assert!(unsure.ends_with(LOOK_FIRST), "{unsure}");
+        }
     }
 
     #[test]

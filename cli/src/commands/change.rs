@@ -2,9 +2,9 @@ use anyhow::Result;
 use control::{ChangedRoom, OperatedRoom, Order};
 use document::words;
 use serde_json::json;
-use waitroom::{Mode, Room, Timestamp};
+use waitroom::{Mode, Notice, Room, Timestamp};
 
-use crate::arguments::Which;
+use crate::arguments::{TellLatecomers, Which};
 use crate::printer::say;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
@@ -28,6 +28,14 @@ pub(crate) async fn order(room: &OperatedRoom, json: bool, command: Order) -> Re
         return Ok(say(&format!("nothing changed: {}", ahead.join("; ")))?);
     }
     say_changes(changes.into_iter())
+}
+
+/// What those read who come too late, if an order changes that. The room is asked for what was not typed.
+pub(crate) async fn notice(room: &OperatedRoom, told: &TellLatecomers) -> Result<Option<Notice>> {
+    if !told.has_words() {
+        return Ok(None);
+    }
+    Ok(Some(told.notice(&room.status().await?.room.notice)))
 }
 
 /// Prints one change a line.

@@ -17,7 +17,7 @@ pub(crate) fn run(close: &CloseRoom, json: bool, yes: bool) -> Result<()> {
     block_on(async {
         let room = RoomHandle::find(&close.which).await?.room;
         let (told, then_off) = (&close.told, close.then.is_some());
-        let notice = told.notice();
+        let notice = change::notice(&room, told).await?;
         let order = match told.at {
             _ if told.never => Order::CloseNever,
             _ if let Some(size) = close.after => {
@@ -34,7 +34,8 @@ pub(crate) fn run(close: &CloseRoom, json: bool, yes: bool) -> Result<()> {
             }
             None => {
                 let status = room.status().await?;
-                if !yes && status.room.state != RoomState::Closed {
+                let only_tells = notice.is_some() && !then_off && status.room.state.turns_newcomers_away();
+                if !yes && !only_tells && status.room.state != RoomState::Closed {
                     ask::confirm(&consequence(&status, then_off), "Close the room?")?;
                 }
                 Order::Close { notice, then_off }

@@ -15,7 +15,7 @@ pub(crate) fn run(end: &EndRoom, json: bool, yes: bool) -> Result<()> {
     block_on(async {
         let room = RoomHandle::find(&end.which).await?.room;
         let told = &end.told;
-        let notice = told.notice();
+        let notice = change::notice(&room, told).await?;
         let order = match told.at {
             _ if told.never => Order::EndNever,
             Some(typed) => {

@@ -2,7 +2,7 @@ use anyhow::{Context, Result};
 use control::{Order, Reply};
 use rand::rngs::SysRng;
 use serde_json::json;
-use waitroom::Epoch;
+use waitroom::{Epoch, RoomId};
 
 use crate::arguments::Which;
 use crate::ask;
@@ -34,9 +34,7 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
             reply = room.execute(Order::Reset { epoch }) => reply?,
             interrupted = tokio::signal::ctrl_c() => {
                 interrupted?;
-                let half = format!("interrupted: the line of {} may be empty, but its new epoch has not started", room.name);
-                let again = format!("waiting visitors cannot enter until you run it again: beekeeper reset {as_typed}");
-                return Err(Failure::new(Exit::Interrupted, half).advising(again).into());
+                return Err(half_done(&room.name, &as_typed, room.transport.is_far()).into());
             }
         };
         let Reply::Reset { lost_places, before, after } = reply else { return Err(room.unexpected().into()) };
@@ -51,4 +49,39 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
         };
         Ok(say(&format!("epoch: {before} -> {after}\n{lost}"))?)
     })
+}
+
+/// On AWS, this command resets the room itself. On one machine, the room goes on with it.
+fn half_done(room: &RoomId, as_typed: &str, is_far: bool) -> Failure {
+    let (half, advice) = if is_far {
+        (
+            format!("interrupted: the line of {room} may be empty, but its new epoch has not started"),
+            format!("waiting visitors cannot enter until you run it again: beekeeper reset {as_typed}"),
+        )
+    } else {
+        (
+            format!("interrupted: {room} may have been reset, or will be in a moment"),
+            format!("look whether it was: beekeeper history {as_typed}"),
+        )
+    };
+    Failure::new(Exit::Interrupted, half).advising(advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_on_aws_an_interrupted_reset_stays_half_done() {
+        let interrupted = |is_far| half_done(&"sale".parse().unwrap(), "sale", is_far);
+        let on_aws = interrupted(true);
+        assert!(on_aws.to_string().ends_with("its new epoch has not started"), "{on_aws}");
+        assert_eq!(
+            on_aws.advice.unwrap(),
+            "waiting visitors cannot enter until you run it again: beekeeper reset sale"
+        );
+        let here = interrupted(false);
+        assert_eq!(here.to_string(), "interrupted: sale may have been reset, or will be in a moment");
+        assert_eq!(here.advice.unwrap(), "look whether it was: beekeeper history sale");
+    }
 }

@@ -1,5 +1,7 @@
-//! How soon an order is in force, in a real room. The simulation tries every state and a dozen rates.
+//! Orders in a real room: how soon they are in force, and what is said of them. The simulation tries every state and a dozen rates.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
 #[cfg(target_os = "linux")]
 use std::process::Command;
 use std::thread;
@@ -11,7 +13,7 @@ use waitroom::Timestamp;
 use waitroom::ports::{Admissions, Clock};
 
 use crate::crowd::{ask, authority};
-use crate::support::{Home, Local, text};
+use crate::support::{Home, Local, operate, text};
 
 /// When an order has its full effect, and for how long the release is counted then.
 const FULL_EFFECT: Duration = Duration::from_secs(2);
@@ -77,6 +79,97 @@ fn an_order_is_in_force_within_two_seconds_and_the_eighth_in_a_row_within_six() 
     };
     let seconds: Vec<_> = (1..=8).map(|number| in_force(800 - number)).collect();
     assert!(seconds[0] <= 2 && seconds.iter().all(|seconds| *seconds <= 6), "{seconds:?}");
+}
+
+/// As docs/closing.md promises.
+#[test]
+fn another_text_keeps_the_link_the_state_and_what_comes_then() {
+    let room = Local::start(&[]);
+    let said = |arguments: &[&str]| {
+        let output = room.command(arguments);
+        text(if output.status.success() { &output.stdout } else { &output.stderr })
+    };
+    let link = "--link=https://shop.example/next";
+    said(&["close", "--local", "--then", "off", "--message", "Full", link, "--yes"]);
+    let lines = [
+        (&["close", "--local", "--message", "Sold out"][..], "notice: \"Full\" -> \"Sold out\"\n"),
+        (&["pause", "--local"], "room: closed -> closed-paused, in force in 1 s\n"),
+        (&["close", "--local", "--link", ""], "link: https://shop.example/next -> none\n"),
+        (
+            &["end", "--local", "--yes"],
+            "then: off, when everybody who waited was let in -> nothing\nroom: closed-paused -> ended\n",
+        ),
+        (&["close", "--local", "--message", "Gone"], "notice: \"Sold out\" -> \"Gone\"\n"),
+    ];
+    for (order, expected) in lines {
+        assert_eq!(said(order), expected, "{order:?}");
+    }
+}
+
+#[test]
+fn an_order_of_another_version_is_refused_with_what_to_do() {
+    let room = Local::start(&[]);
+    let mut socket = UnixStream::connect(room.directory.path().join("control.sock")).unwrap();
+    socket.write_all(b"{\"order\":\"dance\"}\n").unwrap();
+    let mut reply = String::new();
+    socket.read_to_string(&mut reply).unwrap();
+    let expected = "{\"reply\":\"failed\",\"error\":\"does not know this order, and nothing was changed: it runs beekeeper ";
+    assert!(reply.starts_with(expected) && reply.contains("Start the room again"), "{reply}");
+}
+
+/// A room that takes an order and is killed over it.
+#[test]
+fn whoever_gets_no_answer_is_told_that_it_may_be_done_and_where_to_look() {
+    let directory = tempfile::tempdir().unwrap();
+    let listener = UnixListener::bind(directory.path().join("control.sock")).unwrap();
+    std::thread::spawn(move || {
+        for order in listener.incoming() {
+            let mut line = String::new();
+            BufReader::new(order.unwrap()).read_line(&mut line).unwrap();
+        }
+    });
+    let pause = |more: &[&str]| {
+        let output = operate(directory.path(), &[&["pause", "sale", "--local"], more].concat());
+        (output.status.code().unwrap(), text(&output.stderr))
+    };
+    let (code, said) = pause(&[]);
+    assert_eq!(code, 1);
+    assert!(
+        said.starts_with("error: the room sale ended before it answered\nhint: if it doesn't run any more, "),
+        "{said}"
+    );
+    assert!(
+        said.contains("before you repeat the order, look whether it was carried out: `beekeeper status`"),
+        "{said}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&pause(&["--json"]).1).unwrap();
+    assert_eq!((&json["may_be_done"], &json["kind"]), (&true.into(), &"failed".into()));
+}
+
+#[test]
+fn a_flag_may_stand_between_the_room_and_the_value() {
+    let room = Local::start(&["--rate", "60"]);
+    for (order, expected) in [
+        (["set-rate", "demo", "--local", "59"], "rate: 60 -> 59, "),
+        (["stretch", "demo", "--local", "3"], "stretch: 1 -> 3\n"),
+        (["message", "demo", "--local", "Hello"], "message: \"\" -> \"Hello\"\n"),
+        (["mode", "demo", "--local", "overflow"], "mode: line -> overflow"),
+    ] {
+        let said = room.command(&order);
+        assert!(text(&said.stdout).starts_with(expected), "{order:?}: {said:?}");
+    }
+}
+
+#[test]
+fn a_rate_and_a_mode_at_the_start_are_both_in_the_trail() {
+    let room = Local::start(&["--rate", "60"]);
+    let (directory, _) = room.interrupt();
+    let room = Local::start_in(directory, &["--rate", "90", "--mode", "overflow"]);
+    let history = text(&room.command(&["history", "--local"]).stdout);
+    assert!(
+        history.contains("rate: 60 -> 90\n") && history.contains("mode: line -> overflow\n"),
+        "{history}"
+    );
 }
 
 #[test]

@@ -18,12 +18,10 @@ impl Transport for DeployedRoom {
                     Order::OVERFLOW => "let newcomers straight in".into(),
                     state => format!("be {state}"),
                 };
-                return Ok(Reply::Failed {
-                    error: format!(
-                        "is of a version that cannot {missing}; first deploy it again: `beekeeper deploy {}`",
-                        self.room
-                    ),
-                });
+                return Ok(Reply::failed(format!(
+                    "is of a version that cannot {missing}; first deploy it again: `beekeeper deploy {}`",
+                    self.room
+                )));
             }
             let reply = control::execute(self.store(), order, self.author(), self.store().now()).await;
             Ok(reply

@@ -221,8 +221,9 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         if !room.lets_straight_in() {
             return None;
         }
-        // As it is now: until when permits are given is only certain for whoever has just read it.
-        let room = self.store.ledger().room().await.ok()?;
+        // Again, because whoever came may have waited here since the room was read. A second old is soon enough: a change of the doors
+        // is in force only later.
+        let room = self.store.ledger().room().await.inspect_err(warn_of_unknown_room).ok()?;
         let now = self.clock.now();
         let of = DoorPermits::of(&room, now, self.minute)?;
         let mut held = self.permits.lock().await;
@@ -236,11 +237,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             }
             Ok(false) => of.are_established(now).then_some(false),
             Err(error) => {
-                let error = &error as &dyn std::error::Error;
-                tracing::warn!(
-                    error,
-                    "a newcomer joins the line, because it is not known whether there is room"
-                );
+                warn_of_unknown_room(&error);
                 Some(false)
             }
         }
@@ -512,4 +509,10 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             }
         }
     }
+}
+
+/// Somebody joins the line who might have gone straight in.
+fn warn_of_unknown_room(error: &PortError) {
+    let error = error as &dyn std::error::Error;
+    tracing::warn!(error, "a newcomer joins the line, because it is not known whether there is room");
 }

@@ -116,6 +116,10 @@ async fn converse(stream: UnixStream, app: &App, directory: &Path, start: RoomSt
     let (reading, mut writing) = stream.into_split();
     let mut line = String::new();
     BufReader::new(reading.take(1 << 16)).read_line(&mut line).await?;
+    if line.is_empty() {
+        // Somebody only looks whether a room runs here.
+        return Ok(());
+    }
     let mut reply = if let Ok(order) = serde_json::from_str(&line) {
         let reply = match order {
             UpkeepOrder::BackUp => back_up(store.clone(), directory.to_owned()).await,
@@ -129,12 +133,25 @@ async fn converse(stream: UnixStream, app: &App, directory: &Path, start: RoomSt
         let reply = match serde_json::from_str(&line) {
             Ok(Order::Status) => app.status().await.map(Box::new).map_or_else(Reply::from, Reply::Status),
             Ok(order) => execute(store, order, who, SystemClock.now()).await.unwrap_or_else(Reply::from),
-            Err(error) => Reply::Failed { error: format!("not an order: {error}") },
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "an order is not understood");
+                not_understood()
+            }
         };
         serde_json::to_vec(&reply)?
     };
     reply.push(b'\n');
     writing.write_all(&reply).await
+}
+
+/// The reply to an order of another version. It completes the sentence "the room …".
+fn not_understood() -> Reply {
+    let error = format!(
+        "does not know this order, and nothing was changed: it runs beekeeper {}, and the command is of another version. Start \
+         the room again with the version of the command; everybody keeps their place",
+        env!("CARGO_PKG_VERSION")
+    );
+    Reply::failed(error)
 }
 
 /// The user of this machine with this number, by the name in `/etc/passwd`, or else by the number.

@@ -184,22 +184,23 @@ impl StateChange {
         }
     }
 
-    /// Whether the room is as it was before, also after what followed by itself since.
-    fn begins_with(&self, standing: &Standing) -> bool {
-        let before = self.before();
-        let has_turned_off = || {
-            let closed = Standing { state: RoomState::Closed, then_off: true, ..before.clone() };
-            (before == closed).then(|| {
-                let mut off = closed;
-                off.turn(RoomState::Off);
-                off
-            })
-        };
-        let followed = before.follows().map(|(_, standing)| standing);
-        std::iter::once(before.clone())
-            .chain(followed)
-            .chain(has_turned_off())
-            .any(|known| known == *standing || known.sold_out().is_some_and(|ended| ended == *standing))
+    /// What becomes of a room that was left like this. `None` unless it is as it was before, or as that has gone on by itself
+    /// since. What went on for another reason than this change goes on: a room that sold its stock stays ended if the stock was
+    /// there with and without the change.
+    fn applied_to(&self, standing: &Standing) -> Option<Standing> {
+        let (before, after) = (self.before(), self.after());
+        let followed = before.follows().map(|(at, followed)| (followed, after.clone().at(at)));
+        let as_it_stands = std::iter::once((before.clone(), after.clone())).chain(followed);
+        let mut gone_on = as_it_stands.flat_map(|(known, wanted)| {
+            let sold = known.sold_out().map(|ended| {
+                let also = wanted.sold_out().filter(|_| wanted.stock == known.stock);
+                (ended, also.unwrap_or_else(|| wanted.clone()))
+            });
+            let off =
+                known.turned_off().map(|off| (off, wanted.turned_off().unwrap_or_else(|| wanted.clone())));
+            [Some((known, wanted)), sold, off].into_iter().flatten()
+        });
+        gone_on.find(|(known, _)| known == standing).map(|(_, wanted)| wanted)
     }
 }
 
@@ -259,12 +260,9 @@ impl AuditedChange {
             Self::Mode { from, to } => set(&mut room.settings.mode, from, to),
             Self::Message { from, to } => set(&mut room.settings.message, from, to),
             Self::State(change) => {
-                let (now, wanted) = (room.standing(), change.after());
-                let applies = change.begins_with(&now) && now != wanted;
-                if applies {
-                    room.leave(wanted);
-                }
-                applies
+                let now = room.standing();
+                let wanted = change.applied_to(&now).filter(|wanted| *wanted != now);
+                wanted.map(|wanted| room.leave(wanted)).is_some()
             }
             Self::Stretch { from, to } => set(&mut room.stretch, from, to),
             Self::Reset { .. }
@@ -539,6 +537,53 @@ mod tests {
         assert_eq!(AuditNote::sold_out().entry(2, OPENS, &selling, &selling), None, "another stock is sold");
         assert!(ordered.change.reverted().unwrap().apply(&mut ended));
         assert_eq!(ended.standing(), room().standing());
+    }
+
+    #[test]
+    fn what_went_on_for_another_reason_stays_when_an_order_is_taken_back() {
+        let taken_back = |before: &Room, after: &Room, mut now: Room| {
+            let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
+            let change = note.entry(1, OPENS, before, after).unwrap().change;
+            change.reverted().unwrap().apply(&mut now).then(|| now.standing())
+        };
+        let mut selling = room();
+        selling.sell(5000.try_into().unwrap());
+        selling.notice.text = "Gone".parse().unwrap();
+        let ending = Room { ends: Some(OPENS), ..selling.clone() };
+        let sold = |room: &Room| {
+            let mut ended = room.clone();
+            ended.sell_out(room.stock.unwrap());
+            ended
+        };
+        assert_eq!(taken_back(&selling, &ending, sold(&ending)), None, "nothing of the end is left");
+        let mut told = selling.clone();
+        told.notice.text = "Sold out".parse().unwrap();
+        assert_eq!(taken_back(&selling, &told, sold(&told)), Some(sold(&selling).standing()));
+
+        let ended = |room: &Room| {
+            let mut ended = room.clone();
+            ended.leave(room.standing().at(OPENS));
+            ended
+        };
+        let paused = Room { state: RoomState::Paused, ..ending.clone() };
+        assert_eq!(taken_back(&ending, &paused, ended(&paused)), None, "the pause did not end it");
+        assert_eq!(taken_back(&selling, &ending, ended(&ending)), None, "the stock may have ended it");
+        let ending = Room { ends: Some(OPENS), ..room() };
+        assert_eq!(taken_back(&room(), &ending, ended(&ending)), Some(room().standing()));
+
+        let closed = Room { state: RoomState::Closed, then_off: true, ..room() };
+        let mut told = closed.clone();
+        told.notice.text = "Sold out".parse().unwrap();
+        let off = |room: &Room| {
+            let mut off = room.clone();
+            off.set_quiet(true);
+            off
+        };
+        assert_eq!(off(&told).state, RoomState::Off);
+        assert_eq!(taken_back(&closed, &told, off(&told)), None, "a text closes no shop");
+        assert_eq!(taken_back(&room(), &told, off(&told)), Some(room().standing()));
+        let stays_closed = Room { then_off: false, ..closed.clone() };
+        assert_eq!(taken_back(&stays_closed, &closed, off(&closed)), Some(stays_closed.standing()));
     }
 
     #[test]

@@ -175,9 +175,10 @@ impl Room {
     }
 
     /// Marks the room for a rehearsal. Returns whether it did: it has to be one that can be rehearsed, and not marked. Those who
-    /// rehearse may not take from a stock.
+    /// rehearse may not take from a stock, and have to stand in line.
     pub fn rehearse(&mut self, mark: RehearsalMark) -> bool {
-        let is_free = self.can_be_rehearsed() && self.rehearsal.is_none() && self.stock.is_none();
+        let has_a_line = self.can_be_rehearsed() && self.settings.mode == Mode::Line;
+        let is_free = has_a_line && self.rehearsal.is_none() && self.stock.is_none();
         if is_free {
             self.rehearsal = Some(mark);
         }
@@ -803,6 +804,13 @@ mod tests {
     fn nobody_who_rehearses_takes_from_a_stock() {
         let mut room = room("https://room.example/");
         change(&mut room, sell(7));
+        assert!(!room.rehearse("abcdefghijkmnpqr".parse().unwrap()));
+    }
+
+    #[test]
+    fn a_room_that_lets_newcomers_straight_in_is_not_rehearsed() {
+        let mut room = room("https://room.example/");
+        change(&mut room, |room| room.settings.mode = Mode::Overflow);
         assert!(!room.rehearse("abcdefghijkmnpqr".parse().unwrap()));
     }
 

@@ -57,6 +57,16 @@ impl Standing {
         Some(ended)
     }
 
+    /// Nobody waits any more in a closed room that was to turn off then.
+    pub(crate) fn turned_off(&self) -> Option<Self> {
+        let is_due = self.then_off && self.state == RoomState::Closed;
+        is_due.then(|| {
+            let mut off = self.clone();
+            off.turn(RoomState::Off);
+            off
+        })
+    }
+
     /// Only a paused room opens, only one that newcomers may join closes, and what is over or off neither ends nor has a stock.
     /// Nobody comes too late to a room that neither turns away nor will.
     fn forget(&mut self) {

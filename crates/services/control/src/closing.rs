@@ -30,13 +30,15 @@ pub(crate) async fn close(
         When::At(at) => not_closing_at(room, at),
         When::Now | When::Never => None,
     };
+    let only_tells = notice.is_some() && !then_off;
     let close = move |room: &mut Room| {
         match when {
+            When::Now if only_tells && room.state.turns_newcomers_away() => {}
             When::Now => room.turn(RoomState::Closed),
             When::At(at) => room.closes = Some(at),
-            When::Never => (room.closes, room.stock) = (None, None),
+            When::Never => (room.closes, room.then_off, room.stock) = (None, false, None),
         }
-        room.then_off = then_off;
+        room.then_off |= then_off;
         tell(room, notice.as_ref());
     };
     change_unless(ledger, attempt, AuditSubject::State, who, refusal, close).await
@@ -97,9 +99,8 @@ pub(crate) async fn change_unless(
     refusal: impl Fn(&Room) -> Option<String> + Clone + Send + 'static,
     change: impl Fn(&mut Room) + Send + 'static,
 ) -> PortResult<Reply> {
-    let failed = |error| Reply::Failed { error };
     if let Some(refusal) = refusal(&*ledger.room_now().await?) {
-        return Ok(failed(refusal));
+        return Ok(Reply::failed(refusal));
     }
     // Another order may have come since.
     let is_refused = refusal.clone();
@@ -109,7 +110,7 @@ pub(crate) async fn change_unless(
         }
     };
     let changed = ledger.change(attempt, AuditNote::new(who, about), change).await?;
-    Ok(refusal(&changed.0).map_or_else(|| Reply::changed(changed), failed))
+    Ok(refusal(&changed.0).map_or_else(|| Reply::changed(changed), Reply::failed))
 }
 
 // Each completes the sentence "the room …".
@@ -239,7 +240,7 @@ mod tests {
 
     fn refused(orders: &[Order], order: Order) -> String {
         let (store, before) = after(orders);
-        let Reply::Failed { error } = store.execute(order) else { panic!("not refused") };
+        let Reply::Failed { error, .. } = store.execute(order) else { panic!("not refused") };
         assert_eq!(store.room().standing(), before);
         error
     }
@@ -276,6 +277,24 @@ mod tests {
         assert_eq!(text(&[close_with("Full"), Order::End { notice: Some(notice("Gone")) }]), "Gone");
         assert_eq!(text(&[close_with("Full"), Order::On, close()]), "");
         assert_eq!(text(&[close_with("Full"), Order::End { notice: Some(Notice::default()) }]), "");
+    }
+
+    #[test]
+    fn another_text_changes_the_text_and_lets_nobody_in() {
+        let tell = |text| Order::Close { notice: Some(notice(text)), then_off: false };
+        let closed = Order::Close { notice: Some(notice("Full")), then_off: true };
+        let ended = Order::End { notice: Some(notice("Gone")) };
+        for orders in [vec![closed.clone()], vec![closed.clone(), Order::Pause], vec![ended]] {
+            let (_, before) = after(&orders);
+            let (_, told) = after(&[&orders[..], &[tell("Sold out")]].concat());
+            assert_eq!(told, Standing { notice: notice("Sold out"), ..before }, "{orders:?}");
+        }
+        assert!(after(&[closed.clone(), close()]).1.then_off, "it is not withdrawn by the way");
+        assert!(!after(&[closed.clone(), Order::CloseNever]).1.then_off);
+        let at = |hour, then_off| Order::CloseAt { at: hours(hour), notice: None, then_off };
+        let (_, moved) = after(&[at(1, true), at(2, false)]);
+        assert_eq!((moved.closes, moved.then_off), (Some(hours(2)), true));
+        assert!(!after(&[closed, Order::On, close()]).1.then_off, "`on` forgets it");
     }
 
     #[test]
@@ -330,7 +349,7 @@ mod tests {
     fn nobody_who_rehearses_takes_from_a_stock() {
         let store = WaitingRoom::empty();
         store.execute(rehearse());
-        let Reply::Failed { error } = store.execute(close_after(9)) else { panic!("not refused") };
+        let Reply::Failed { error, .. } = store.execute(close_after(9)) else { panic!("not refused") };
         assert!(error.starts_with("is in a rehearsal"), "{error}");
         assert_eq!(store.room().stock, None);
     }

@@ -1,22 +1,30 @@
 //! Compares the fields of orders and replies with `infra/frozen-names.txt`. The command line and the room may be of different
 //! versions, and scripts read the same fields from `--json`.
 
+use std::collections::BTreeSet;
+use std::fmt::Debug;
 use std::time::Duration;
 
 use frozen_names::{Section, assert_frozen};
 use futures_executor::block_on;
 use serde::Serialize;
-use serde_json::Value;
-use waitroom::ports::ThrottleStore;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use waitroom::ports::{Fault, PortError, ThrottleStore};
 use waitroom::throttle_rules::{Baseline, Finding, SAMPLE_SIZE, Sample, Verdict};
-use waitroom::{Mode, Notice, Rate, StockSize, Stretch, Timestamp};
+use waitroom::{AuditedChange, Mode, Notice, Rate, StockSize, Stretch, Timestamp};
 
 use crate::fixture::WaitingRoom;
-use crate::{Alarm, AlarmMail, AlarmMailState, AlarmState, Order, Refusals, Reply};
+use crate::{Alarm, AlarmMail, AlarmMailState, AlarmState, Order, Refusals, Reply, UpkeepOrder};
+
+const DOCUMENTATION: &str = include_str!("../../../../docs/cli.md");
+
+/// Takes back whatever was changed last.
+const LAST_CHANGE: Order = Order::Undo { number: u64::MAX };
 
 const NOON: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
-/// One order of each kind, in an order in which a room can carry them out.
+/// One order of each kind: a test compares them with those that a room can read. The rehearsal is refused, so that one reply is.
 fn orders(key: &str) -> Vec<Order> {
     vec![
         Order::SetRate { rate: Rate::MAX },
@@ -35,8 +43,8 @@ fn orders(key: &str) -> Vec<Order> {
         Order::End { notice: Some(notice()) },
         Order::Close { notice: Some(notice()), then_off: true },
         Order::On,
-        // The last change, and one that cannot be taken back: the first entry is the throttle's.
-        Order::Undo { number: 18 },
+        LAST_CHANGE,
+        // It cannot be taken back: the first entry is the throttle's.
         Order::Undo { number: 1 },
         Order::On,
         Order::Mode { mode: Mode::Observe },
@@ -118,19 +126,56 @@ fn orders_and_replies_keep_their_fields() {
         .change_room(|room| room.settings.health = Some("https://shop.example/health".parse().unwrap()));
     store.ledger.change_room(|room| room.sell(StockSize::MAX));
     store.sell_out(store.room().stock.unwrap());
-    let (mut sent, mut replied) = (Vec::new(), Vec::new());
-    for order in orders(&key) {
+    let unsure = PortError::new("end the room", Fault::Unsure, "the connection was reset");
+    let (mut sent, mut replied) = (Vec::new(), fields("reply", &Reply::unsure(&unsure)));
+    for mut order in orders(&key) {
+        if order == LAST_CHANGE {
+            order = Order::Undo { number: store.last_entry() };
+        }
         sent.extend(fields("order", &order));
         replied.extend(fields("reply", &complete(store.execute(order))));
     }
+    let words = |fields: &[String]| -> BTreeSet<String> {
+        fields.iter().map(|field| field.split(' ').next().unwrap().to_owned()).collect()
+    };
+    assert_eq!(words(&sent), known::<Order>("order"), "an order is missing in this test");
+    assert_eq!(words(&replied), known::<Reply>("reply"), "a reply is missing in this test");
     assert_frozen(Section::OrderFields, sent);
     assert_frozen(Section::ReplyFields, replied);
+}
+
+/// The words that can be read for this tag: what serde expects in place of one that it does not know.
+fn known<T: DeserializeOwned + Debug>(tag: &str) -> BTreeSet<String> {
+    let unknown = serde_json::from_value::<T>(json!({ tag: "?" })).unwrap_err().to_string();
+    let (_, expected) = unknown.split_once("expected one of ").unwrap_or_else(|| panic!("{unknown}"));
+    expected.split('`').skip(1).step_by(2).map(ToOwned::to_owned).collect()
+}
+
+/// A line on the socket is the one or the other.
+#[test]
+fn no_order_is_also_one_of_upkeep() {
+    let both = known::<Order>("order").intersection(&known::<UpkeepOrder>("order")).count();
+    assert_eq!(both, 0);
+}
+
+#[test]
+fn every_field_of_an_entry_is_documented() {
+    let (_, section) = DOCUMENTATION.split_once("\n## Who changed what\n").unwrap();
+    let (_, table) = section.split_once("\n| field of `--json` | |\n").unwrap();
+    let (table, _) = table.split_once("\n\n").unwrap();
+    let frozen = include_str!("../../../../infra/frozen-names.txt");
+    let fields = frozen.lines().filter_map(|line| line.strip_prefix("history entries[]."));
+    let fields = fields.map(|path| path.split('.').next().unwrap().to_owned());
+    let missing: BTreeSet<_> = fields
+        .chain(known::<AuditedChange>("what"))
+        .filter(|name| !table.contains(&format!("`{name}`")))
+        .collect();
+    assert!(missing.is_empty(), "docs/cli.md does not have these in the table of an entry: {missing:?}");
 }
 
 /// A script's author finds each field where the documentation lists them.
 #[test]
 fn every_field_of_a_status_is_documented() {
-    const DOCUMENTATION: &str = include_str!("../../../../docs/cli.md");
     let (_, table) = DOCUMENTATION.split_once("\nThe fields of a status:\n").unwrap();
     let rows: Vec<_> = table.lines().collect();
     for name in fields("reply", &complete(WaitingRoom::new().execute(Order::Status))) {

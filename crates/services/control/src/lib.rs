@@ -13,7 +13,7 @@ mod fixture;
 #[cfg(test)]
 mod frozen;
 mod history_line;
-mod observing;
+mod mode;
 mod operated_room;
 mod order;
 mod rehearsal;
@@ -27,23 +27,42 @@ pub mod wording;
 
 use std::time::Duration;
 
-use waitroom::ports::{AuditTrail, KeyAdmin, KeyBoard, MinuteLog, PortResult, RoomAdmin, RoomReader};
-use waitroom::{AuditNote, AuditSubject, Author, KeyOrder, Mode, Room, RoomState, Timestamp};
+use waitroom::ports::{
+    AuditTrail, Fault, KeyAdmin, KeyBoard, MinuteLog, PortError, PortResult, RoomAdmin, RoomReader,
+};
+use waitroom::{AuditNote, AuditSubject, Author, KeyOrder, Room, RoomState, Timestamp};
 
 use closing::{When, change_unless};
 pub use history_line::{HistoryLine, entry_text};
 pub use operated_room::{ChangedRoom, ControlError, OperatedRoom};
 pub use order::Order;
 pub use reply::Reply;
-pub use socket::{RunningRoom, SocketError, SocketRoom, UpkeepOrder, UpkeepReply};
+pub use socket::{RunningRoom, SocketError, SocketFailure, SocketRoom, UpkeepOrder, UpkeepReply};
 pub use status::{Alarm, AlarmChange, AlarmMail, AlarmMailState, AlarmState, Refusals, Status, WindowCount};
 pub use store::{OperatorLedger, OperatorStore};
 pub use transport::{Advise, Answer, EntriesByMinute, Transport, TransportError};
 pub use undo::{NothingToUndo, UndoableOrder};
 
 /// Carries out an order by `who`. [`Order::On`], [`Order::OpenAt`], [`Order::Pause`], [`Order::Close`],
-/// [`Order::End`] and [`Order::Off`] work from every state of the room.
+/// [`Order::End`] and [`Order::Off`] work from every state of the room. The reply to a change says it if nobody knows whether the
+/// change was made.
 pub async fn execute(
+    store: &impl OperatorStore,
+    order: Order,
+    who: Author,
+    now: Timestamp,
+) -> PortResult<Reply> {
+    let changes_nothing = order.changes_nothing();
+    let replied = carry_out(store, order, who, now).await;
+    if changes_nothing { replied } else { replied.or_else(unless_unsure) }
+}
+
+/// The reply to a change that failed. An error if it certainly was not made.
+fn unless_unsure(error: PortError) -> PortResult<Reply> {
+    if error.fault == Fault::Unsure { Ok(Reply::unsure(&error)) } else { Err(error) }
+}
+
+async fn carry_out(
     store: &impl OperatorStore,
     order: Order,
     who: Author,
@@ -62,7 +81,7 @@ pub async fn execute(
             change(ledger, "set the rate", AuditSubject::Rate, who, set).await?
         }
         Order::Mode { mode } => {
-            let refusal = move |room: &Room| observing::refusal(room).filter(|_| mode == Mode::Observe);
+            let refusal = move |room: &Room| mode::refusal(room, mode);
             let set = move |room: &mut Room| room.settings.mode = mode;
             change_unless(ledger, "set the mode", AuditSubject::Mode, who, refusal, set).await?
         }
@@ -127,16 +146,18 @@ async fn change(
 async fn order_keys(ledger: &impl KeyAdmin, order: KeyOrder, who: Author) -> PortResult<Reply> {
     Ok(match ledger.order_keys(order, who).await? {
         Ok(record) => Reply::Keys { record },
-        Err(refusal) => Reply::Failed { error: refusal.to_string() },
+        Err(refusal) => Reply::failed(refusal.to_string()),
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use futures_executor::block_on;
     use pass::KeyRefusal;
     use serde_json::json;
-    use waitroom::ports::{Fault, PortError};
-    use waitroom::{Message, Rate, Stretch};
+    use waitroom::{Message, Mode, Rate, Stretch};
 
     use super::*;
     use crate::fixture::WaitingRoom;
@@ -205,12 +226,15 @@ mod tests {
         let store = WaitingRoom::new();
         store.execute(Order::Mode { mode: Mode::Overflow });
         assert_eq!(store.room().settings.mode, Mode::Overflow);
-        let Reply::Failed { error } =
+        let Reply::Failed { error, .. } =
             store.execute(Order::Rehearse { mark: "abcdefghijkmnpqr".parse().unwrap() })
         else {
             panic!("rehearsed")
         };
-        assert!(error.contains("beekeeper mode line"), "{error}");
+        assert!(
+            error.contains("`beekeeper mode line` first, and `beekeeper mode overflow` after it"),
+            "{error}"
+        );
         let Reply::History { entries } = store.execute(Order::History { most: 1 }) else {
             panic!("no history")
         };
@@ -222,7 +246,7 @@ mod tests {
     #[test]
     fn a_room_that_observes_has_no_stock_and_no_rehearsal() {
         let refused = |reply| match reply {
-            Reply::Failed { error } => error,
+            Reply::Failed { error, .. } => error,
             other => panic!("{other:?}"),
         };
         let (store, size) = (WaitingRoom::empty(), "7".parse().unwrap());
@@ -280,7 +304,7 @@ mod tests {
     #[test]
     fn orders_about_the_keys_reply_with_the_keys_after_them() {
         let store = WaitingRoom::new();
-        let refused = Reply::Failed { error: KeyRefusal::NoKeys.to_string() };
+        let refused = Reply::failed(KeyRefusal::NoKeys.to_string());
         assert_eq!(store.execute(Order::RotateKeys), refused);
         let id = store.publish_key();
         let Reply::Keys { record } = store.execute(Order::RotateKeys) else { panic!("no keys") };
@@ -298,7 +322,37 @@ mod tests {
     #[test]
     fn a_failure_replies_with_its_cause() {
         let error = PortError::new("set the rate", Fault::Busy, "the disk is full");
-        let expected = Reply::Failed { error: "could not set the rate: the disk is full".into() };
+        let expected = Reply::failed("could not set the rate: the disk is full");
         assert_eq!(Reply::from(error), expected);
+        assert_eq!(serde_json::to_value(expected).unwrap().get("may_be_done"), None);
+    }
+
+    #[test]
+    fn an_order_whose_outcome_is_not_known_says_so() {
+        let failed = |fault| unless_unsure(PortError::new("end the room", fault, "the connection was reset"));
+        assert!(failed(Fault::Busy).is_err() && failed(Fault::Broken).is_err());
+        let reply = failed(Fault::Unsure).unwrap();
+        let json = json!({
+            "reply": "failed", "may_be_done": true,
+            "error": "may have carried out the order, or not: the connection was reset",
+        });
+        assert_eq!(serde_json::to_value(&reply).unwrap(), json);
+        let room = OperatedRoom { name: "sale".parse().unwrap(), transport: Arc::new(Replying(reply)) };
+        let told = block_on(room.change(Order::End { notice: None })).unwrap_err();
+        assert!(matches!(told, ControlError::Unsure { .. }), "{told:?}");
+        assert_eq!(
+            told.to_string(),
+            "the room sale may have carried out the order, or not: the connection was reset"
+        );
+    }
+
+    /// A room that replies this to everything.
+    #[derive(Debug)]
+    struct Replying(Reply);
+
+    impl Transport for Replying {
+        fn execute(&self, _: Order) -> Answer<'_, Reply> {
+            Box::pin(std::future::ready(Ok(self.0.clone())))
+        }
     }
 }

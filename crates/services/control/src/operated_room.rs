@@ -19,11 +19,14 @@ pub struct ChangedRoom {
     pub after: Room,
 }
 
-/// Why an order was not carried out.
+/// Why an order was not carried out, as far as anybody knows.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
     #[error("the room {room} {why}")]
     Refused { room: RoomId, why: String },
+    /// It may have been.
+    #[error("the room {room} {why}")]
+    Unsure { room: RoomId, why: String },
     /// The reply doesn't belong to the order.
     #[error("the room {room} sent an unexpected reply; use the same version of beekeeper as the room")]
     Unexpected { room: RoomId },
@@ -34,7 +37,14 @@ pub enum ControlError {
 impl OperatedRoom {
     pub async fn execute(&self, order: Order) -> Result<Reply, ControlError> {
         match self.transport.execute(order).await? {
-            Reply::Failed { error } => Err(ControlError::Refused { room: self.name.clone(), why: error }),
+            Reply::Failed { error: why, may_be_done } => {
+                let room = self.name.clone();
+                Err(if may_be_done {
+                    ControlError::Unsure { room, why }
+                } else {
+                    ControlError::Refused { room, why }
+                })
+            }
             reply => Ok(reply),
         }
     }

@@ -32,7 +32,8 @@ pub enum Order {
         at: Timestamp,
     },
     /// Nobody new joins, and whoever waits is let in. `notice` replaces what those read who come too late; without one it stays.
-    /// With `then_off`, the room turns off when everybody who waited was let in.
+    /// With `then_off`, the room turns off when everybody who waited was let in; without, that stays as it was. A room that turns
+    /// newcomers away already gets the notice and nothing else, so that another text lets nobody in.
     Close {
         #[serde(default)]
         notice: Option<Notice>,
@@ -53,7 +54,7 @@ pub enum Order {
         #[serde(default)]
         notice: Option<Notice>,
     },
-    /// Withdraws a closing ahead and a stock.
+    /// Withdraws a closing ahead, `then_off` and a stock.
     CloseNever,
     /// Nobody is let in any more, but for those who were released before.
     End {
@@ -122,7 +123,32 @@ impl Order {
             Self::CloseAfter { .. } => Some(Self::STOCK),
             Self::Mode { mode: Mode::Overflow } => Some(Self::OVERFLOW),
             Self::Mode { mode: Mode::Observe } => Some(Self::OBSERVE),
-            _ => None,
+            // Written out, so that nobody forgets to ask this of another order.
+            Self::Mode { mode: Mode::Line }
+            | Self::Status
+            | Self::SetRate { .. }
+            | Self::Message { .. }
+            | Self::Stretch { .. }
+            | Self::Pause
+            | Self::On
+            | Self::OpenAt { .. }
+            | Self::CloseNever
+            | Self::EndNever
+            | Self::Off
+            | Self::Reset { .. }
+            | Self::Rehearse { .. }
+            | Self::Undo { .. }
+            | Self::History { .. }
+            | Self::Minutes { .. }
+            | Self::Keys
+            | Self::RotateKeys
+            | Self::RotateKeysAhead { .. }
+            | Self::DropKey { .. } => None,
         }
+    }
+
+    /// Whether it only reads, so that it does no harm to give it again.
+    pub fn changes_nothing(&self) -> bool {
+        matches!(self, Self::Status | Self::History { .. } | Self::Minutes { .. } | Self::Keys)
     }
 }

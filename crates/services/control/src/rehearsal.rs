@@ -99,15 +99,16 @@ fn not_on(room: &Room) -> String {
     }
 }
 
-/// Whether this change turns the room on, now or later.
-pub(crate) fn would_open(change: &AuditedChange) -> bool {
+/// Whether this change turns the room on, now or later. One that stays as it is, or opens when it was to, is not turned on.
+pub(crate) fn would_open(change: &AuditedChange, room: &Room) -> bool {
     let AuditedChange::State(change) = change else { return false };
     let after = change.after();
-    after.state.switches().releases || after.opens.is_some()
+    let opens_now = after.state.switches().releases && after.state != room.state;
+    opens_now || (after.opens.is_some() && after.opens != room.opens)
 }
 
 fn failed(error: String) -> Reply {
-    Reply::Failed { error }
+    Reply::failed(error)
 }
 
 #[cfg(test)]
@@ -126,7 +127,7 @@ mod tests {
 
     fn refused(reply: Reply) -> String {
         match reply {
-            Reply::Failed { error } => error,
+            Reply::Failed { error, .. } => error,
             other => panic!("{other:?}"),
         }
     }
@@ -181,6 +182,32 @@ mod tests {
         store.execute(Order::Reset { epoch: "cd34".parse().unwrap() });
         assert!(matches!(store.execute(Order::On), Reply::Changed { .. }));
         assert!(matches!(store.execute(again), Reply::Changed { .. }));
+    }
+
+    #[test]
+    fn an_order_that_opened_nothing_is_taken_back_in_a_marked_room() {
+        let store = marked();
+        let before = store.room().standing();
+        let at = Timestamp::from_millis(1_800_000_000_000);
+        for order in [Order::CloseAt { at, notice: None, then_off: true }, Order::EndAt { at, notice: None }]
+        {
+            store.execute(order.clone());
+            let reply = store.execute(Order::Undo { number: store.last_entry() });
+            assert!(matches!(reply, Reply::Changed { .. }), "{order:?}: {reply:?}");
+            assert_eq!(store.room().standing(), before);
+        }
+        store.execute(Order::Close { notice: None, then_off: false });
+        let undo = Order::Undo { number: store.last_entry() };
+        assert!(refused(store.execute(undo)).contains("`beekeeper reset`"), "newcomers could join again");
+    }
+
+    #[test]
+    fn a_marked_room_lets_nobody_straight_in() {
+        let store = marked();
+        let error = refused(store.execute(Order::Mode { mode: Mode::Overflow }));
+        assert!(error.starts_with("is in a rehearsal") && error.ends_with("`beekeeper reset`"), "{error}");
+        assert_eq!(store.room().settings.mode, Mode::Line);
+        assert!(matches!(store.execute(Order::Mode { mode: Mode::Line }), Reply::Changed { .. }));
     }
 
     #[test]

@@ -1,3 +1,4 @@
+use std::error::Error;
 use std::sync::Arc;
 
 use pass::KeyRecord;
@@ -35,8 +36,12 @@ pub enum Reply {
     Keys {
         record: KeyRecord,
     },
+    /// `error` completes the sentence "the room …".
     Failed {
         error: String,
+        /// Whether the order may have been carried out all the same. An earlier version does not say so.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        may_be_done: bool,
     },
 }
 
@@ -46,10 +51,21 @@ impl Reply {
         let [before, after] = [before, after].map(|room| Box::new(Arc::unwrap_or_clone(room)));
         Self::Changed { before, after }
     }
+
+    /// The order was not carried out, for this reason.
+    pub fn failed(error: impl Into<String>) -> Self {
+        Self::Failed { error: error.into(), may_be_done: false }
+    }
+
+    /// Nobody knows whether the order was carried out.
+    pub(crate) fn unsure(error: &PortError) -> Self {
+        let cause = error.source().map(with_causes).unwrap_or_default();
+        Self::Failed { error: format!("may have carried out the order, or not: {cause}"), may_be_done: true }
+    }
 }
 
 impl From<PortError> for Reply {
     fn from(error: PortError) -> Self {
-        Self::Failed { error: with_causes(&error) }
+        Self::failed(with_causes(&error))
     }
 }

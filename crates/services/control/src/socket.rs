@@ -86,11 +86,24 @@ pub struct SocketRoom {
     pub name: Option<RoomId>,
 }
 
-/// Why the socket of a room couldn't be used.
+/// Why nobody knows what a room replied.
 #[derive(Debug)]
 pub struct SocketError {
     pub room: SocketRoom,
-    pub cause: io::Error,
+    pub failure: SocketFailure,
+    /// Whether an order may have been carried out all the same.
+    pub may_be_done: bool,
+}
+
+/// How far an order came.
+#[derive(Debug)]
+pub enum SocketFailure {
+    /// Nobody took it.
+    Unreached(io::Error),
+    /// The room took it, or a part, and then ended, or took too long.
+    Unanswered(io::Error),
+    /// The room is of another version.
+    NotUnderstood(serde_json::Error),
 }
 
 impl SocketRoom {
@@ -153,34 +166,50 @@ impl SocketRoom {
     /// Sends an order that only a room on one machine has. Only a backup has no time limit: it takes as long as its disk.
     pub async fn keep_up(&self, order: UpkeepOrder) -> Result<UpkeepReply, SocketError> {
         let limit = (order != UpkeepOrder::BackUp).then_some(Self::REPLY_TIMEOUT);
-        self.exchange(&order, limit).await
+        self.exchange(&order, limit).await.map_err(|failure| self.failed(failure, false))
     }
 
     async fn exchange<T: DeserializeOwned>(
         &self,
         order: &impl Serialize,
         limit: Option<Duration>,
-    ) -> Result<T, SocketError> {
-        let exchange = async {
-            let mut stream = UnixStream::connect(Self::socket(&self.directory)).await?;
+    ) -> Result<T, SocketFailure> {
+        let connected = UnixStream::connect(Self::socket(&self.directory)).await;
+        let mut stream = connected.map_err(SocketFailure::Unreached)?;
+        let asked = async {
             let mut line = serde_json::to_vec(order)?;
             line.push(b'\n');
             stream.write_all(&line).await?;
             let mut reply = Vec::new();
             stream.read_to_end(&mut reply).await?;
-            Ok(serde_json::from_slice(&reply)?)
+            io::Result::Ok(reply)
         };
-        let replied = match limit {
-            Some(limit) => timeout(limit, exchange).await.unwrap_or_else(|elapsed| Err(elapsed.into())),
-            None => exchange.await,
+        let reply = match limit {
+            Some(limit) => timeout(limit, asked).await.unwrap_or_else(|elapsed| Err(elapsed.into())),
+            None => asked.await,
         };
-        replied.map_err(|cause| SocketError { room: self.clone(), cause })
+        let reply = reply.map_err(SocketFailure::Unanswered)?;
+        serde_json::from_slice(&reply).map_err(|error| {
+            if error.is_eof() {
+                SocketFailure::Unanswered(io::ErrorKind::UnexpectedEof.into())
+            } else {
+                SocketFailure::NotUnderstood(error)
+            }
+        })
+    }
+
+    fn failed(&self, failure: SocketFailure, changes: bool) -> SocketError {
+        let may_be_done = changes && !matches!(failure, SocketFailure::Unreached(_));
+        SocketError { room: self.clone(), failure, may_be_done }
     }
 }
 
 impl Transport for SocketRoom {
     fn execute(&self, order: Order) -> Answer<'_, Reply> {
-        Box::pin(async move { Ok(self.exchange(&order, Some(Self::REPLY_TIMEOUT)).await?) })
+        Box::pin(async move {
+            let replied = self.exchange(&order, Some(Self::REPLY_TIMEOUT)).await;
+            Ok(replied.map_err(|failure| self.failed(failure, !order.changes_nothing()))?)
+        })
     }
 }
 
@@ -202,27 +231,39 @@ fn is_nobody(error: &io::Error) -> bool {
 impl SocketError {
     /// Whether no room runs in the directory.
     pub fn is_nobody(&self) -> bool {
-        is_nobody(&self.cause)
+        matches!(&self.failure, SocketFailure::Unreached(error) if is_nobody(error))
     }
 }
 
 impl fmt::Display for SocketError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let directory = &self.room.directory;
-        f.write_str("could not reach the room")?;
-        if let Some(name) = &self.room.name {
-            write!(f, " {name}")?;
-        }
-        match self.cause.kind() {
-            io::ErrorKind::PermissionDenied => {
-                write!(f, ": this user may not use {}", SocketRoom::socket(directory).display())
+        let Self { room, failure, .. } = self;
+        let name = room.name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
+        match failure {
+            SocketFailure::Unreached(error) => {
+                write!(f, "could not reach the room{name}: ")?;
+                match error.kind() {
+                    io::ErrorKind::PermissionDenied => {
+                        write!(f, "this user may not use {}", SocketRoom::socket(&room.directory).display())
+                    }
+                    _ if is_nobody(error) => write!(f, "no room runs in {}", room.directory.display()),
+                    _ => write!(f, "{error}"),
+                }
             }
-            io::ErrorKind::TimedOut => {
-                let seconds = SocketRoom::REPLY_TIMEOUT.as_secs();
-                write!(f, ": the room does not answer within {seconds} seconds")
+            SocketFailure::Unanswered(error) => match error.kind() {
+                io::ErrorKind::TimedOut => {
+                    let seconds = SocketRoom::REPLY_TIMEOUT.as_secs();
+                    write!(f, "the room{name} does not answer within {seconds} seconds")
+                }
+                io::ErrorKind::UnexpectedEof => write!(f, "the room{name} ended before it answered"),
+                _ => write!(f, "the room{name} did not answer: {error}"),
+            },
+            SocketFailure::NotUnderstood(error) => {
+                write!(
+                    f,
+                    "the room{name} answered what this version of beekeeper does not understand: {error}"
+                )
             }
-            _ if self.is_nobody() => write!(f, ": no room runs in {}", directory.display()),
-            _ => write!(f, ": {}", self.cause),
         }
     }
 }
@@ -235,25 +276,61 @@ mod tests {
 
     use super::*;
 
+    fn room(directory: &Path) -> SocketRoom {
+        SocketRoom::new(directory).named("sale".parse().unwrap())
+    }
+
+    fn met(error: crate::TransportError) -> SocketError {
+        *error.downcast().unwrap()
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_room_that_hangs_is_not_waited_for() {
         let directory = tempfile::tempdir().unwrap();
         // The system accepts the connection, and nobody replies.
         let _listener = UnixListener::bind(SocketRoom::socket(directory.path())).unwrap();
-        let room = SocketRoom::new(directory.path()).named("sale".parse().unwrap());
-        let error = room.execute(Order::Status).await.unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "could not reach the room sale: the room does not answer within 60 seconds"
-        );
+        let room = room(directory.path());
+        let error = met(room.execute(Order::Status).await.unwrap_err());
+        assert_eq!(error.to_string(), "the room sale does not answer within 60 seconds");
+        assert!(!error.may_be_done, "it only reads");
+        assert!(met(room.execute(Order::Pause).await.unwrap_err()).may_be_done);
         let error = room.keep_up(UpkeepOrder::Port).await.unwrap_err();
-        assert_eq!(error.cause.kind(), io::ErrorKind::TimedOut);
+        assert!(matches!(error.failure, SocketFailure::Unanswered(_)) && !error.may_be_done, "{error:?}");
     }
 
-    #[test]
-    fn a_room_of_another_user_is_explained() {
-        let room = SocketRoom::new("/srv/sale");
-        let error = SocketError { room, cause: io::ErrorKind::PermissionDenied.into() };
+    #[tokio::test]
+    async fn a_room_that_takes_an_order_and_gives_no_reply_may_have_done_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(SocketRoom::socket(directory.path())).unwrap();
+        let room = room(directory.path());
+        for (reply, expected) in [
+            ("", "the room sale ended before it answered"),
+            (r#"{"reply":"chan"#, "the room sale ended before it answered"),
+            (
+                r#"{"reply":"later"}"#,
+                "the room sale answered what this version of beekeeper does not understand: ",
+            ),
+        ] {
+            let answer = async {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let mut order = [0; 1 << 10];
+                assert!(stream.read(&mut order).await.unwrap() > 0);
+                stream.write_all(reply.as_bytes()).await.unwrap();
+            };
+            let (replied, ()) = tokio::join!(room.execute(Order::Pause), answer);
+            let error = met(replied.unwrap_err());
+            assert!(error.to_string().starts_with(expected), "{error}");
+            assert!(error.may_be_done && !error.is_nobody(), "{error:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_has_done_what_nobody_took() {
+        let directory = tempfile::tempdir().unwrap();
+        let error = met(room(directory.path()).execute(Order::Pause).await.unwrap_err());
+        assert!(error.is_nobody() && !error.may_be_done, "{error:?}");
+        let refused = SocketFailure::Unreached(io::ErrorKind::PermissionDenied.into());
+        let error = SocketRoom::new("/srv/sale").failed(refused, true);
         assert_eq!(
             error.to_string(),
             "could not reach the room: this user may not use /srv/sale/control.sock"

@@ -79,32 +79,42 @@ fn brings_back_a_stock<'a>(mut since: impl Iterator<Item = &'a AuditEntry>) -> b
 }
 
 pub(crate) async fn execute(ledger: &impl OperatorLedger, number: u64, who: Author) -> PortResult<Reply> {
-    let failed = |error: String| Ok(Reply::Failed { error });
     let order = match UndoableOrder::last(&ledger.entries(AuditEntry::KEPT).await?) {
         Ok(order) => order,
-        Err(nothing) => return failed(nothing.to_string()),
+        Err(nothing) => return Ok(Reply::failed(nothing.to_string())),
     };
     if order.number != number {
-        return failed("got another order meanwhile; look at `beekeeper history`, and undo again".into());
+        let other = "got another order meanwhile; look at `beekeeper history`, and undo again";
+        return Ok(Reply::failed(other));
     }
     let UndoableOrder { change, reverted, .. } = order;
-    if rehearsal::would_open(&reverted)
-        && let Some(refusal) = rehearsal::refusal(&*ledger.room_now().await?)
+    let room = ledger.room_now().await?;
+    if rehearsal::would_open(&reverted, &room)
+        && let Some(refusal) = rehearsal::refusal(&room)
     {
-        return failed(refusal);
+        return Ok(Reply::failed(refusal));
     }
-    let subject = reverted.subject();
-    let is_changed = |room: &Room| reverted.apply(&mut room.clone());
-    if !is_changed(&*ledger.room_now().await?) {
-        return failed(format!(
-            "cannot take back the last order ({change}), because something else has changed that since"
-        ));
+    if !reverted.apply(&mut Room::clone(&room)) {
+        let why = went_on(&reverted, &room).unwrap_or_else(|| "something else has changed that since".into());
+        return Ok(Reply::failed(format!("cannot take back the last order ({change}), because {why}")));
     }
-    let note = AuditNote { undoes: Some(number), ..AuditNote::new(who, subject) };
+    let note = AuditNote { undoes: Some(number), ..AuditNote::new(who, reverted.subject()) };
     let revert = move |room: &mut Room| {
         reverted.apply(room);
     };
     ledger.change("take the last order back", note, revert).await.map(Reply::changed)
+}
+
+/// Which state the room has gone to since the order, though not by it: then nothing is left to take back.
+fn went_on(reverted: &AuditedChange, room: &Room) -> Option<String> {
+    let AuditedChange::State(change) = reverted else { return None };
+    (change.from != room.state).then(|| {
+        format!(
+            "the room is {} since, perhaps not by that order; to let visitors join the line and be let in: \
+             `beekeeper on`",
+            room.state
+        )
+    })
 }
 
 #[cfg(test)]
@@ -113,7 +123,7 @@ mod tests {
 
     use futures_executor::block_on;
     use waitroom::ports::ThrottleStore;
-    use waitroom::{Rate, RoomState};
+    use waitroom::{Notice, Rate, RoomState};
 
     use super::*;
     use crate::Order;
@@ -135,7 +145,7 @@ mod tests {
         let order = UndoableOrder::last(&entries(store)).map_err(|nothing| nothing.to_string())?;
         match store.execute(Order::Undo { number: order.number }) {
             Reply::Changed { after, .. } => Ok(after.settings.rate.get()),
-            Reply::Failed { error } => Err(error),
+            Reply::Failed { error, .. } => Err(error),
             other => panic!("{other:?}"),
         }
     }
@@ -194,7 +204,7 @@ mod tests {
         set_rate(&store, 600);
         set_rate(&store, 700);
         let refused = |number| match store.execute(Order::Undo { number }) {
-            Reply::Failed { error } => error,
+            Reply::Failed { error, .. } => error,
             other => panic!("{other:?}"),
         };
         assert!(refused(1).starts_with("got another order meanwhile"));
@@ -259,6 +269,30 @@ mod tests {
         assert_eq!((store.room().state, entries(&store).len()), (RoomState::Ended, 2));
         undo(&store).unwrap();
         assert_eq!(store.room().standing(), before);
+    }
+
+    #[test]
+    fn a_room_that_went_on_by_itself_is_not_opened_by_taking_back_something_else() {
+        let store = WaitingRoom::new();
+        store.execute(close_after(9));
+        store.execute(Order::EndAt { at: NOW + Duration::from_hours(1), notice: None });
+        store.sell_out(store.room().stock.unwrap());
+        let refused = undo(&store).unwrap_err();
+        assert!(refused.starts_with("cannot take back the last order (room: on -> on, ends "), "{refused}");
+        let advice = "because the room is ended since, perhaps not by that order; to let visitors join the line and \
+                      be let in: `beekeeper on`";
+        assert!(refused.ends_with(advice), "{refused}");
+        assert_eq!(store.room().state, RoomState::Ended);
+
+        let store = WaitingRoom::new();
+        for text in ["Full", "Sold out"] {
+            let notice = Notice { text: text.parse().unwrap(), link: None };
+            store.execute(Order::Close { notice: Some(notice), then_off: true });
+        }
+        store.ledger.change_room(|room| room.set_quiet(true));
+        let refused = undo(&store).unwrap_err();
+        assert!(refused.contains("because the room is off since"), "{refused}");
+        assert_eq!(store.room().state, RoomState::Off);
     }
 
     #[test]
