@@ -285,10 +285,16 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         let joined = self.store.line().joined().await?.unwrap_or(released.saturating_add(waiting));
         let counts = LineCounts { joined, released, entered: self.store.ledger().entered(), waiting };
         let totals = LineTotals::of(room, self.clock.now(), counts);
-        let slots = self.store.ledger().newcomers().await?;
+        // If they cannot be read now, the next record has them.
+        let slots = self.store.ledger().newcomers().await.inspect_err(warn).unwrap_or_default();
         let Some(last) = slots.last() else { return self.store.ledger().note(totals).await };
-        let records = self.store.ledger().minutes(totals.at).await?;
-        let totals = totals.observing(room, &records, &slots, self.minute, until);
+        let totals = match self.store.ledger().minutes(totals.at).await {
+            Ok(records) => totals.observing(room, &records, &slots, self.minute, until),
+            Err(error) => {
+                warn(&error);
+                return self.store.ledger().note(totals).await;
+            }
+        };
         self.store.ledger().note(totals).await?;
         // Kept for the busiest minute, and one as long as somebody would still wait.
         let is_over = totals.observed.is_none_or(|observed| observed.line.waiting == 0);
