@@ -33,7 +33,7 @@ pub(crate) fn which<T: std::fmt::Display>(question: &str, ways: Vec<T>) -> Resul
 }
 
 pub(crate) fn unasked(consequence: &str) -> Failure {
-    let needs_yes = format!("{consequence}; without a terminal, this needs --yes");
+    let needs_yes = format!("without a terminal, this needs --yes: {consequence}");
     Failure::new(Exit::Declined, needs_yes).advising("nothing was changed; to go ahead, add --yes")
 }
 

@@ -27,9 +27,8 @@ pub(crate) struct OnThisMachine {
     /// Use the room on this machine
     #[arg(long, hide = !KNOWS_AWS)]
     local: bool,
-    /// Directory of the room's data, if the room was started with --data
+    /// Directory of the room's data, if the room was started with --data: it is on this machine
     #[arg(long, value_name = "DIR")]
-    #[cfg_attr(feature = "aws", arg(requires = "local"))]
     pub(crate) data: Option<PathBuf>,
 }
 
@@ -41,7 +40,7 @@ impl OnThisMachine {
 
     /// A `beekeeper` without AWS knows rooms on this machine only.
     pub(crate) fn is_meant(&self) -> bool {
-        self.local || !KNOWS_AWS
+        self.is_given() || !KNOWS_AWS
     }
 
     /// Whether somebody wrote --local or --data.

@@ -52,7 +52,8 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
     let with_opening = in_force.is_some_and(|from| after.opens.is_some_and(|opens| from >= opens));
     // Rounded up, so that nobody looks too early.
     let seconds = in_force.map(|from| from.since(now).as_millis().div_ceil(1000).max(1));
-    let in_force = seconds.map(|seconds| format!(", in force in {seconds} s")).unwrap_or_default();
+    let soon = || seconds.map(|seconds| format!(", in force in {seconds} s")).unwrap_or_default();
+    let in_force = if with_opening { ", in force when the room opens".to_owned() } else { soon() };
     let rates = (before.settings.rate.to_string(), after.settings.rate.to_string());
     let modes = (before.settings.mode.to_string(), after.settings.mode.to_string());
     let messages = (quoted(before), quoted(after));
@@ -74,7 +75,7 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
     let states = (before.state.to_string(), after.state.to_string());
     let stretches = (before.stretch.to_string(), after.stretch.to_string());
     [
-        ("rate", rates, if with_opening { ", in force when the room opens" } else { &in_force }),
+        ("rate", rates, &*in_force),
         ("mode", modes, mode_in_force(after, &in_force)),
         ("message", messages, ""),
         ("notice", notices, ""),

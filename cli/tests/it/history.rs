@@ -94,7 +94,12 @@ fn an_undo_that_turns_the_room_off_asks_first_if_visitors_wait() {
     client.join();
     let (code, error) = refused(&room, &["undo", "--local"]);
     assert_eq!(code, 6);
-    assert!(error.starts_with("error: 1 visitor waits in demo, and would enter at once; "), "{error}");
+    assert!(
+        error.starts_with(
+            "error: without a terminal, this needs --yes: 1 visitor waits in demo, and would enter at once\n"
+        ),
+        "{error}"
+    );
     assert_eq!(said(&room, &["undo", "--local", "--yes"]), "room: paused -> off\n");
     room.order(Order::On);
 }

@@ -136,11 +136,11 @@ fn off_and_reset_ask_first_if_visitors_wait() {
     client.join();
     let off = room.command(&["off", "--local"]);
     assert_eq!(off.status.code(), Some(6));
-    let expected = "error: 1 visitor waits in demo, and would enter at once; without a terminal, this needs --yes\nhint: nothing was changed; to go ahead, add --yes\n";
+    let expected = "error: without a terminal, this needs --yes: 1 visitor waits in demo, and would enter at once\nhint: nothing was changed; to go ahead, add --yes\n";
     assert_eq!(text(&off.stderr), expected);
     let reset = room.command(&["reset", "--local"]);
     assert_eq!(reset.status.code(), Some(6));
-    let expected = "error: 1 visitor would lose their place in demo, and numbers start again at 1; without a terminal, this needs --yes\nhint: nothing was changed; to go ahead, add --yes\n";
+    let expected = "error: without a terminal, this needs --yes: 1 visitor would lose their place in demo, and numbers start again at 1\nhint: nothing was changed; to go ahead, add --yes\n";
     assert_eq!(text(&reset.stderr), expected);
     let off = text(&room.command(&["off", "--local", "--yes"]).stdout);
     assert_eq!(off, "room: paused -> off\n");
@@ -166,7 +166,7 @@ fn an_opening_that_would_pause_a_sale_is_asked_about() {
     assert_eq!((code, &*stdout), (Some(6), ""), "{stderr}");
     assert!(
         stderr.starts_with(
-            "error: demo is on, and 2 visitors wait to enter; nobody would enter until it opens at "
+            "error: without a terminal, this needs --yes: demo is on, and 2 visitors wait to enter; nobody would enter until it opens at "
         ) && stderr.ends_with("\nhint: nothing was changed; to go ahead, add --yes\n"),
         "{stderr}"
     );
@@ -531,7 +531,10 @@ fn a_room_in_a_directory_of_its_own_is_called_by_its_name() {
     let client = Client::new(&brew.base(), "brew");
     client.join();
     let said = text(&brew.command(&["off", "--local"]).stderr);
-    assert!(said.starts_with("error: 1 visitor waits in brew,"), "{said}");
+    assert!(
+        said.starts_with("error: without a terminal, this needs --yes: 1 visitor waits in brew,"),
+        "{said}"
+    );
     let path = brew.directory.path().display().to_string();
     let said = text(&brew.command(&["off", "demo", "--local", "--yes"]).stderr);
     assert_eq!(
