@@ -93,8 +93,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// How long an admission of a room that is off lasts: for the way to the shop, from which a guard may send the visitor
     /// back to the door once. A guard takes a pass for as long. Whoever comes later has skipped the line, if the room is on again.
     const WAY_TO_SHOP: Duration = Duration::from_mins(5);
-    /// How long an admitted visitor waits for being counted.
-    const LONGEST_COUNT: Duration = Duration::from_millis(500);
+    /// How long a visitor waits for what is only written down about them.
+    const LONGEST_NOTE: Duration = Duration::from_secs(1);
     /// How long it is cached which tickets were overtaken.
     const FRESH: Duration = Duration::from_secs(1);
 
@@ -256,11 +256,24 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         let admission = Admission { ticket, by: AdmittedBy::Permit, at, expires };
         self.store.ledger().admit(token, admission).await?;
         let to_shop = self.to_shop(room, token, None, request).await?;
-        self.refusals.note_join(at);
-        self.count_entry(room, token, &admission).await;
+        Ok(self.with_place(to_shop, room, token, &admission, counted, request).await)
+    }
+
+    /// Sends a newcomer to the shop who was admitted without a number in line, with a place, so that they can come back.
+    async fn with_place(
+        &self,
+        to_shop: DoorAnswer,
+        room: &Room,
+        token: Token,
+        admission: &Admission,
+        counted: CountedPlace<'_>,
+        request: &DoorRequest<'_>,
+    ) -> DoorAnswer {
+        self.refusals.note_join(admission.at);
+        self.count_entry(room, token, admission).await;
         counted.keep();
-        let place = Place { epoch: room.epoch, token, ticket };
-        Ok(to_shop.handing_out(&place, None, &room.settings.room, self.scheme, request.path))
+        let place = Place { epoch: room.epoch, token, ticket: admission.ticket };
+        to_shop.handing_out(&place, None, &room.settings.room, self.scheme, request.path)
     }
 
     /// Puts the token in line. The browser gets the place only after the line has stored it. `got_no_permit` if they would have
@@ -429,16 +442,26 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// Whether somebody comes for the first time, which is noted. If it can't be, they go to the shop all the same, and a few more
     /// are released for it.
     async fn comes_first(&self, token: Token, slice: SliceId) -> bool {
-        let noted = pin!(self.store.ledger().note_came(token, slice));
-        let late = pin!(self.clock.sleep_until(self.clock.now() + Self::LONGEST_COUNT));
-        match future::select(noted, late).await {
-            Either::Left((Ok(is_first), _)) => is_first,
-            Either::Left((Err(error), _)) => {
+        match self.in_short(self.store.ledger().note_came(token, slice)).await {
+            Some(Ok(is_first)) => is_first,
+            Some(Err(error)) => {
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(error, "a visitor came for their pass, and was not counted");
                 false
             }
-            Either::Right(_) => false,
+            None => false,
+        }
+    }
+
+    /// `None` if it takes too long.
+    async fn in_short<R>(&self, call: impl Future<Output = R>) -> Option<R> {
+        let late = pin!(self.clock.sleep_until(self.clock.now() + Self::LONGEST_NOTE));
+        match future::select(pin!(call), late).await {
+            Either::Left((answer, _)) => Some(answer),
+            Either::Right(_) => {
+                tracing::warn!("a visitor passes uncounted, because it takes too long to write it down");
+                None
+            }
         }
     }
 

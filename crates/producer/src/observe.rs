@@ -1,11 +1,7 @@
 //! The door of a room that observes: everybody goes on to the shop at once, whatever fails. Newcomers are counted, and admitted, so
 //! that they can come back once the room makes them wait.
 
-use std::future::Future;
-use std::pin::pin;
-use std::time::Duration;
-
-use futures_util::future::{self, Either};
+use futures_util::future;
 use waitroom::ports::{Admissions, Admitted, Clock, NewcomerCount, PortError, PortResult, TokenSource};
 use waitroom::{Admission, AdmittedBy, CountedSlot, Place, Room, Ticket};
 
@@ -13,9 +9,6 @@ use crate::answer::DoorAnswer;
 use crate::error::ProducerError;
 use crate::request::{CountedPlace, DoorRequest};
 use crate::{Producer, ProducerStore};
-
-/// How long a visitor waits for what is only written down about them.
-const LONGEST_NOTE: Duration = Duration::from_secs(1);
 
 impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     pub(crate) async fn observe(
@@ -83,11 +76,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         if !is_admitted {
             return Ok(to_shop);
         }
-        self.refusals.note_join(at);
-        self.count_entry(room, token, &admission).await;
-        counted.keep();
-        let place = Place { epoch: room.epoch, token, ticket };
-        Ok(to_shop.handing_out(&place, None, &room.settings.room, self.scheme, request.path))
+        Ok(self.with_place(to_shop, room, token, &admission, counted, request).await)
     }
 
     /// Lets somebody pass of whom nothing is written down.
@@ -112,18 +101,6 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         self.store.ledger().count_newcomers(slot, portion).await?;
         held.keep_rest(slot, portion);
         Ok(())
-    }
-
-    /// `None` if it takes too long.
-    async fn in_short<R>(&self, call: impl Future<Output = R>) -> Option<R> {
-        let late = pin!(self.clock.sleep_until(self.clock.now() + LONGEST_NOTE));
-        match future::select(pin!(call), late).await {
-            Either::Left((answer, _)) => Some(answer),
-            Either::Right(_) => {
-                tracing::warn!("a visitor passes uncounted, because it takes too long to write it down");
-                None
-            }
-        }
     }
 }
 
