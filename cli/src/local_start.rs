@@ -255,8 +255,9 @@ fn refuse_way_round_a_rehearsal(kept: &Room, mode: Mode) -> Result<(), Failure> 
         return Ok(());
     }
     let left = format!("a rehearsal was left in {}, and it is of the line", kept.settings.room);
-    let advice =
-        "start it without --mode, then end the rehearsal: beekeeper reset; then: beekeeper mode overflow";
+    let advice = format!(
+        "start it without --mode, then end the rehearsal: beekeeper reset; then: beekeeper mode {mode}"
+    );
     Err(Failure::new(Exit::Usage, left).advising(advice))
 }
 

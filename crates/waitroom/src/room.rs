@@ -249,7 +249,11 @@ impl Room {
     /// By how many percent more are released, to make up for those who don't come. None are while the throttle holds the rate
     /// down.
     pub fn surplus(&self) -> u32 {
-        match (self.settings.oversubscribe, self.turnout) {
+        self.surplus_for(self.turnout)
+    }
+
+    fn surplus_for(&self, turnout: Option<Turnout>) -> u32 {
+        match (self.settings.oversubscribe, turnout) {
             (Some(most), Some(turnout)) if !self.is_slowed() => turnout.missing_percent().min(most.get()),
             _ => 0,
         }
@@ -257,9 +261,8 @@ impl Room {
 
     /// Whether noting this turnout changes anything that is worth another window.
     pub fn heeds_turnout(&self, turnout: Option<Turnout>) -> bool {
-        let after = Self { turnout, ..self.clone() };
         self.turnout.is_some() != turnout.is_some()
-            || self.surplus().abs_diff(after.surplus()) > Self::LEAST_SURPLUS
+            || self.surplus().abs_diff(self.surplus_for(turnout)) > Self::LEAST_SURPLUS
     }
 
     /// Whether the throttle holds the rate down.
@@ -290,7 +293,12 @@ impl Room {
     /// Whether everybody goes straight in, and is counted. Only while the room is on: what other states say of newcomers holds. And
     /// not with a stock, whose places are counted as they leave the line.
     pub fn observes(&self) -> bool {
-        self.settings.mode == Mode::Observe && self.state == RoomState::On && self.stock.is_none()
+        self.state == RoomState::On && self.observes_once_on()
+    }
+
+    /// Whether it observes as soon as it is on, which it may be by itself.
+    pub fn observes_once_on(&self) -> bool {
+        self.settings.mode == Mode::Observe && self.stock.is_none()
     }
 
     /// Whether a visitor who has just joined has to wake the room, because no consumer would find them. Where the doors let

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use waitroom::{Lifetimes, Message, Mode, Notice, Room, RoomState, Settings};
+use waitroom::{Lifetimes, Message, Mode, Notice, Room, Settings};
 
 use crate::items::{Item, ItemError, Reader, flag, item, number, text, time};
 use crate::keys::Key;
@@ -141,8 +141,7 @@ fn status_attributes(room: &Room) -> Attributes<16> {
     [
         ("epoch", Some(text(&room.epoch))),
         ("state", Some(text(room.state.as_str()))),
-        // As soon as it is on, which it may be by itself.
-        ("observes", Room { state: RoomState::On, ..room.clone() }.observes().then(|| flag(true))),
+        ("observes", room.observes_once_on().then(|| flag(true))),
         ("opens", room.opens.map(time)),
         ("closes", room.closes.map(time)),
         ("ends", room.ends.map(time)),

@@ -3,6 +3,7 @@
 use waitroom::ports::PortResult;
 use waitroom::{AuditNote, AuditSubject, Author, Mode, Notice, Room, RoomState, StockSize, Timestamp};
 
+use crate::rehearsal;
 use crate::reply::Reply;
 use crate::store::OperatorLedger;
 
@@ -152,10 +153,7 @@ fn not_selling(room: &Room) -> Option<String> {
                 .into(),
         );
     }
-    room.rehearsal.map(|_| {
-        "is in a rehearsal that is under way or was left behind, and its visitors would count; to end it: `beekeeper reset`"
-            .into()
-    })
+    rehearsal::left_in(room, "its visitors would count")
 }
 
 /// Why a room does not end at this instant.

@@ -1,5 +1,7 @@
 use waitroom::{Mode, Room};
 
+use crate::rehearsal;
+
 /// Why the room may not get this mode. Completes the sentence "the room ...". Whoever rehearses has to stand in line, and the places
 /// of a stock are counted there.
 pub(crate) fn refusal(room: &Room, mode: Mode) -> Option<String> {
@@ -9,9 +11,6 @@ pub(crate) fn refusal(room: &Room, mode: Mode) -> Option<String> {
             "lets in only so many more, and a room that observes lets everybody in; first withdraw that: `beekeeper close --never`"
                 .into(),
         ),
-        Mode::Overflow | Mode::Observe => room.rehearsal.map(|_| {
-            "is in a rehearsal that is under way or was left behind, and a rehearsal is of the line; to end it: `beekeeper reset`"
-                .into()
-        }),
+        Mode::Overflow | Mode::Observe => rehearsal::left_in(room, "a rehearsal is of the line"),
     }
 }

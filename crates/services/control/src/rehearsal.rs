@@ -79,9 +79,15 @@ async fn uncounted(store: &impl OperatorStore, now: Timestamp) -> PortResult<u64
 
 /// Why the room may not be opened or rehearsed. Completes the sentence "the room ...".
 pub(crate) fn refusal(room: &Room) -> Option<String> {
+    left_in(room, "its visitors have places")
+}
+
+/// Why a room that is marked for a rehearsal refuses something. Completes the sentence "the room ...".
+pub(crate) fn left_in(room: &Room, why: &str) -> Option<String> {
     room.rehearsal.map(|_| {
-        "is in a rehearsal that is under way or was left behind, and its visitors have places; to end it: `beekeeper reset`"
-            .to_owned()
+        format!(
+            "is in a rehearsal that is under way or was left behind, and {why}; to end it: `beekeeper reset`"
+        )
     })
 }
 
