@@ -26,7 +26,8 @@ use clap_complete::Shell;
 use control::Order;
 use url::Url;
 use waitroom::{
-    AuditEntry, Message, MinuteRecord, Mode, Notice, Rate, RateError, RoomId, StockSize, Stretch, WebUrl,
+    AuditEntry, HelpCode, Message, MinuteRecord, Mode, Notice, Rate, RateError, RoomId, StockSize, Stretch,
+    WebUrl,
 };
 
 pub(crate) use doctor::ExamineRoom;
@@ -139,6 +140,10 @@ pub(crate) enum Command {
     Message(SetMessage),
     /// Make every waiting page poll less often, if there are too many polls
     Stretch(Polls),
+    /// Show how a visitor stands who reads you their help code
+    Find(HelpVisitor),
+    /// Let a visitor in now who reads you their help code, ahead of everybody and beyond the rate
+    Admit(HelpVisitor),
     /// Take the last order back: a rate, a mode, a message, a state or a stretch
     ///
     /// Takes back the last order that changed something and was not taken back yet. Run it again to take back the order
@@ -373,6 +378,18 @@ pub(crate) struct SetMode {
     /// line: every newcomer joins the line. overflow: newcomers go straight in while nobody waits, and only beyond the rate a
     /// line forms. observe: everybody goes straight in, and the room counts what the line would have been
     mode: Mode,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    allow_missing_positional = true,
+    after_help = examples("Examples:\n  beekeeper find spring-sale 7K3M-Q0ZX\n  beekeeper admit spring-sale 7k3mq0zx\n  beekeeper admit --local 7K3M-Q0ZX\n\nVisitors get the code at the bottom of the waiting page. It is good for an hour: docs/help.md")
+)]
+pub(crate) struct HelpVisitor {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    /// The code that the visitor reads to you. Upper case, spaces and hyphens do not matter
+    pub(crate) code: HelpCode,
 }
 
 #[derive(Debug, Args)]

@@ -7,6 +7,7 @@ pub(crate) mod doctor;
 pub(crate) mod end;
 pub(crate) mod guard;
 pub(crate) mod health;
+pub(crate) mod help_desk;
 pub(crate) mod history;
 pub(crate) mod init;
 pub(crate) mod keys;

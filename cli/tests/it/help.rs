@@ -32,6 +32,8 @@ const COMMANDS: &[&str] = &[
     "mode",
     "message",
     "stretch",
+    "find",
+    "admit",
     "undo",
     "keys",
     "reset",

@@ -186,6 +186,8 @@ impl RoomUnderTest for Local {
             Order::Undo { .. } => ("undo", None),
             Order::History { .. } | Order::Minutes { .. } => ("history", None),
             Order::Mode { mode } => ("mode", Some(mode.to_string())),
+            Order::Find { code } => ("find", Some(code.to_string())),
+            Order::Admit { code } => ("admit", Some(code.digits().to_lowercase())),
             Order::Message { text } => ("message", Some(text.to_string())),
             Order::Close { .. } => ("close", Some("--yes".into())),
             Order::End { .. } => ("end", Some("--yes".into())),

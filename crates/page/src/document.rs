@@ -38,8 +38,9 @@ const ELEMENTS: &[&str] = &[
 ];
 
 /// Keys for `data-bk-text` and `data-bk-label`: texts in the visitor's language.
-const TEXTS: &[&str] =
-    &["ahead", "check", "enter", "keep", "message", "notify", "number", "opens", "sound", "way", "when"];
+const TEXTS: &[&str] = &[
+    "ahead", "check", "enter", "help", "keep", "message", "notify", "number", "opens", "sound", "way", "when",
+];
 
 /// Attributes with an address that the browser loads without a click.
 const LOADING_ATTRIBUTES: &[&str] = &[

@@ -3,9 +3,9 @@ use std::time::Duration;
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER, SET_COOKIE};
 use http::{Response, StatusCode};
-use waitroom::{Place, Room, RoomId, Scheme};
+use waitroom::{HelpCode, Place, Room, RoomId, Scheme};
 
-use crate::too_late;
+use crate::documents;
 
 /// The answer of `/beekeeper`. Never cached: each answer is for one visitor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,12 @@ impl DoorAnswer {
     /// Says that nobody new can join, or that nobody is let in any more. Gives no place, and takes none away.
     pub(crate) fn too_late(room: &Room, place: Option<&Place>) -> Self {
         let page = place.map_or_else(|| Self::PAGE.to_owned(), Self::page_of);
-        Self { status: 200, location: None, body: too_late::document(room, &page).into(), ..Self::look() }
+        Self { status: 200, location: None, body: documents::too_late(room, &page).into(), ..Self::look() }
+    }
+
+    /// Shows the code by which the operator finds this visitor.
+    pub(crate) fn help(room: &Room, code: HelpCode) -> Self {
+        Self { status: 200, location: None, body: documents::help(room, code).into(), ..Self::look() }
     }
 
     /// Redirects to the waiting page, without a place.

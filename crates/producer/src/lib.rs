@@ -6,6 +6,7 @@
 
 mod answer;
 mod claims;
+mod documents;
 mod error;
 mod held_newcomers;
 mod held_permits;
@@ -15,7 +16,6 @@ mod proofs;
 mod refusals;
 mod request;
 mod tokens;
-mod too_late;
 
 use std::pin::pin;
 use std::time::Duration;
@@ -25,13 +25,13 @@ use tokio::sync::Mutex;
 use tracing::Span;
 use tracing::field::display;
 use waitroom::ports::{
-    Admissions, Admitted, Clock, EntryCount, Fault, Keys, LineBack, NewcomerCount, PermitHolder, Permits,
-    PortError, PortResult, QuietSwitch, RoomReader, StatusBoard, Store, TicketCounter, TokenSource,
+    Admissions, Admitted, Clock, EntryCount, Fault, HelpCalls, Keys, LineBack, NewcomerCount, PermitHolder,
+    Permits, PortError, PortResult, QuietSwitch, RoomReader, StatusBoard, Store, TicketCounter, TokenSource,
     TurnoutCount,
 };
 use waitroom::{
-    Admission, AdmittedBy, DoorPermits, Epoch, Place, Room, Scheme, SliceId, Ticket, TicketBlock, Timestamp,
-    Token,
+    Admission, AdmittedBy, DoorPermits, Epoch, HelpCall, HelpCode, Place, Room, Scheme, SliceId, Ticket,
+    TicketBlock, Timestamp, Token,
 };
 
 pub use answer::DoorAnswer;
@@ -52,7 +52,7 @@ waitroom::used_ports! {
     pub trait ProducerStore: Store<
         Line: TicketCounter + LineBack,
         Ledger: RoomReader + QuietSwitch + Admissions + Permits + NewcomerCount + EntryCount + TurnoutCount
-            + StatusBoard + Keys,
+            + HelpCalls + StatusBoard + Keys,
     >
 }
 
@@ -340,6 +340,9 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         place: Place,
         request: &DoorRequest<'_>,
     ) -> Result<DoorAnswer, ProducerError> {
+        if request.asks_for_help && self.is_proven(room, &place, request).await {
+            return self.help(room, place).await;
+        }
         if room.is_over() {
             return Ok(DoorAnswer::too_late(room, Some(&place)));
         }
@@ -363,6 +366,19 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             }
         }
         Ok(DoorAnswer::wait(&place))
+    }
+
+    /// Shows a visitor in line the code by which the operator finds them. Nobody without a place of the room's own gets one, so the
+    /// room keeps no more codes than places.
+    async fn help(&self, room: &Room, place: Place) -> Result<DoorAnswer, ProducerError> {
+        let at = self.clock.now();
+        for code in HelpCode::of(place.token) {
+            if self.store.ledger().note_call(HelpCall { code, place, at }).await? {
+                return Ok(DoorAnswer::help(room, code));
+            }
+        }
+        let taken = "other visitors have all of this one's codes; they are free in an hour";
+        Err(PortError::new("give out a help code", Fault::Busy, taken).into())
     }
 
     /// While the room is off, everybody goes to the shop. A place that the room gave out is admitted too, so that the line does

@@ -11,6 +11,8 @@ pub struct DoorRequest<'a> {
     pub cookies: &'a [&'a str],
     /// The value of the parameter [`Nonce::PARAMETER`](pass::Nonce::PARAMETER) of the URL.
     pub nonce: Option<&'a str>,
+    /// Whether the URL has the parameter [`HELP`](Self::HELP).
+    pub asks_for_help: bool,
     /// How many places this client may take. `None`: any number.
     pub limit: Option<&'a dyn PlaceLimit>,
     /// The path of the door in the browser, if it is known. The proof of a place is for the door alone, so the browser sends
@@ -55,8 +57,17 @@ impl Drop for CountedPlace<'_> {
 }
 
 impl DoorRequest<'static> {
+    /// The parameter of a visitor who asks for a help code, with any value.
+    pub const HELP: &str = "help";
     /// A visit by somebody without a place, and nothing else.
-    pub const GET: Self = Self { shown: ShownIn::Window, cookies: &[], nonce: None, limit: None, path: None };
+    pub const GET: Self = Self {
+        shown: ShownIn::Window,
+        cookies: &[],
+        nonce: None,
+        asks_for_help: false,
+        limit: None,
+        path: None,
+    };
 }
 
 impl DoorRequest<'_> {

@@ -154,6 +154,7 @@ impl App {
             shown: DoorRequest::shown(request.method().as_str(), header),
             cookies: &cookies,
             nonce: query_value(request.uri().query(), Nonce::PARAMETER),
+            asks_for_help: query_value(request.uri().query(), DoorRequest::HELP).is_some(),
             limit: client.as_ref().map(|client| client as &dyn PlaceLimit),
             // A proxy in front may have another.
             path: None,

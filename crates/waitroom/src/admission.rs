@@ -20,8 +20,8 @@ impl Admission {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AdmittedBy {
     Slice(SliceId),
-    /// The door, while the room was off, or observed and this visitor had a place in line from before. They are not counted as
-    /// released.
+    /// The door, while the room was off, or observed and this visitor had a place in line from before; or the operator, by hand. They
+    /// are not counted as released.
     Door,
     /// The door, with a permit, while nobody waited: [`DoorPermits`](crate::DoorPermits). Or in a room that
     /// [observes](crate::Room::observes), where nobody needs one.

@@ -8,7 +8,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Epoch, Message, Mode, Notice, Rate, RehearsalMark, Room, RoomState, Standing, Stock, Stretch, Timestamp,
+    Epoch, HelpCode, Message, Mode, Notice, Rate, RehearsalMark, Room, RoomState, Standing, Stock, Stretch,
+    Timestamp,
 };
 
 /// One order, or one decision of the throttle that changed the rate in force.
@@ -28,6 +29,11 @@ pub struct AuditEntry {
 impl AuditEntry {
     /// How many entries a room keeps.
     pub const KEPT: u16 = 500;
+
+    /// The entry of an order that changes nothing in the room itself.
+    pub fn beside_room(number: u64, at: Timestamp, who: Author, change: AuditedChange) -> Self {
+        Self { number, at, who, change, undoes: None }
+    }
 }
 
 /// Who gave an order: a user of this machine, the ARN of AWS credentials, the throttle, or the room itself.
@@ -102,6 +108,11 @@ pub enum AuditedChange {
     /// The key with this id was unpublished.
     KeyDrop {
         from: String,
+    },
+    /// A visitor was let in by hand: the one with this number in line, who asked for help under this code.
+    LetIn {
+        ticket: u64,
+        code: HelpCode,
     },
     /// So many were let in as the [stock](Stock) allowed, and the room has ended.
     SoldOut {
@@ -205,9 +216,10 @@ impl StateChange {
 }
 
 impl AuditedChange {
-    /// Whether a person ordered it. The others are decisions of the throttle, and what the room does by itself.
+    /// Whether a person ordered it for the whole room. The others are decisions of the throttle, what the room does by itself, and
+    /// who was let in by hand.
     pub fn is_order(&self) -> bool {
-        !matches!(self, Self::Throttle { .. } | Self::SoldOut { .. })
+        !matches!(self, Self::Throttle { .. } | Self::SoldOut { .. } | Self::LetIn { .. })
     }
 
     /// Whether there is a difference.
@@ -222,6 +234,7 @@ impl AuditedChange {
             Self::Rehearsal { .. }
             | Self::KeyRotation { .. }
             | Self::KeyDrop { .. }
+            | Self::LetIn { .. }
             | Self::SoldOut { .. } => true,
         }
     }
@@ -240,6 +253,7 @@ impl AuditedChange {
             | Self::Rehearsal { .. }
             | Self::KeyRotation { .. }
             | Self::KeyDrop { .. }
+            | Self::LetIn { .. }
             | Self::SoldOut { .. } => {
                 return None;
             }
@@ -270,6 +284,7 @@ impl AuditedChange {
             | Self::Rehearsal { .. }
             | Self::KeyRotation { .. }
             | Self::KeyDrop { .. }
+            | Self::LetIn { .. }
             | Self::SoldOut { .. } => false,
         }
     }
@@ -285,6 +300,7 @@ impl AuditedChange {
             Self::Throttle { .. } => AuditSubject::Throttle,
             Self::Rehearsal { .. } => AuditSubject::Rehearsal,
             Self::KeyRotation { .. } | Self::KeyDrop { .. } => AuditSubject::Keys,
+            Self::LetIn { .. } => AuditSubject::LetIn,
             Self::SoldOut { .. } => AuditSubject::SoldOut,
         }
     }
@@ -307,6 +323,7 @@ impl fmt::Display for AuditedChange {
             Self::Rehearsal { to } => write!(f, "rehearsal begun, with the mark {to}"),
             Self::KeyRotation { from } => write!(f, "keys: rotated, from {from}"),
             Self::KeyDrop { from } => write!(f, "keys: dropped {from}"),
+            Self::LetIn { ticket, code } => write!(f, "let in by hand: number {ticket}, code {code}"),
             Self::SoldOut { stock } => write!(f, "sold out: {stock} let in, room: ended"),
         }
     }
@@ -325,6 +342,8 @@ pub enum AuditSubject {
     Rehearsal,
     /// The entry does not come from the room: see [`KeyOrder`](crate::KeyOrder).
     Keys,
+    /// Nor does this one: see [`HelpDesk`](crate::ports::HelpDesk).
+    LetIn,
     /// By the room itself.
     SoldOut,
 }
@@ -354,7 +373,7 @@ impl AuditNote {
     }
 
     /// The entry for the change from `before` to `after`. `None` if the throttle did not change the rate in force, if another
-    /// rehearsal was under way, if the room did not end, and about keys, which are not in the room.
+    /// rehearsal was under way, if the room did not end, and about keys and single visitors, who are not in the room.
     pub fn entry(&self, number: u64, at: Timestamp, before: &Room, after: &Room) -> Option<AuditEntry> {
         let change = match self.subject {
             AuditSubject::Rate => AuditedChange::Rate { from: before.settings.rate, to: after.settings.rate },
@@ -375,7 +394,7 @@ impl AuditNote {
             AuditSubject::Rehearsal => AuditedChange::Rehearsal { to: after.rehearsal? },
             AuditSubject::SoldOut if !after.is_over() || before.is_over() => return None,
             AuditSubject::SoldOut => AuditedChange::SoldOut { stock: before.stock?.size.get() },
-            AuditSubject::Keys => return None,
+            AuditSubject::Keys | AuditSubject::LetIn => return None,
         };
         if self.subject == AuditSubject::Throttle && !change.is_change() {
             return None;
@@ -450,7 +469,11 @@ mod tests {
         let json = serde_json::to_string(&undo).unwrap();
         let expected = r#"{"number":3,"at":1000,"who":"anna","what":"rate","from":60,"to":600,"undoes":2}"#;
         assert_eq!(json, expected);
-        for entry in [undo, entry(AuditSubject::Reset), entry(AuditSubject::State)] {
+        let code = "7K3M-Q01X".parse().unwrap();
+        let let_in = AuditedChange::LetIn { ticket: 8214, code };
+        assert_eq!(let_in.to_string(), "let in by hand: number 8214, code 7K3M-Q01X");
+        let let_in = AuditEntry::beside_room(4, Timestamp::default(), Author::new("anna"), let_in);
+        for entry in [undo, entry(AuditSubject::Reset), entry(AuditSubject::State), let_in] {
             let json = serde_json::to_string(&entry).unwrap();
             assert_eq!(serde_json::from_str::<AuditEntry>(&json).unwrap(), entry, "{json}");
         }

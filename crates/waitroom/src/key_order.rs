@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use pass::{KeyRecord, KeyRefusal};
 
-use crate::{AuditEntry, AuditedChange, Author, Timestamp};
+use crate::{AuditedChange, Timestamp};
 
 /// What an operator orders about the keys that sign passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,13 +28,6 @@ impl KeyOrder {
             }
             Self::Drop { id } => record.remove(id, now).map(|from| AuditedChange::KeyDrop { from }),
         }
-    }
-}
-
-impl AuditEntry {
-    /// The entry of an order about the keys.
-    pub fn of_keys(number: u64, at: Timestamp, who: Author, change: AuditedChange) -> Self {
-        Self { number, at, who, change, undoes: None }
     }
 }
 

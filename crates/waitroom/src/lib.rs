@@ -18,6 +18,7 @@
 //! | [`Turnout`], [`Oversubscription`] | how many of those come whom it releases, and how many more it releases for that |
 //! | [`Rate`], [`Plan`], [`Slice`], [`Pace`] | how many visitors a window releases, in which parts, and when |
 //! | [`throttle_rules`] | the rate in force while the shop is slow or failing |
+//! | [`HelpCode`], [`HelpCall`] | how a visitor in line shows the operator who they are |
 //! | [`Admission`] | the ledger's record that a visitor may enter |
 //! | [`LineProgress`], [`LineStatus`] | how far the line has come, and what polls publish about it |
 //! | [`ReachEstimate`] | the ticket that the line has reached, from those who leave it |
@@ -38,6 +39,7 @@ mod due_plan;
 mod epoch;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture;
+mod help;
 mod key_order;
 mod line_count;
 mod minute;
@@ -79,6 +81,7 @@ pub use audit::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author, Stat
 pub use causes::{causes, with_causes};
 pub use disorder::DisorderEstimate;
 pub use epoch::{Epoch, EpochError};
+pub use help::{HelpCall, HelpCode, HelpCodeError};
 pub use key_order::KeyOrder;
 pub use line_count::{IssuedTickets, LineCount};
 pub use minute::{LineCounts, LineTotals, MinuteCount, MinuteRecord, observed_lately};

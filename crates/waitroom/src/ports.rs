@@ -17,9 +17,9 @@ use pass::{KeyRecord, KeyRefusal, SecretKeys};
 
 use crate::throttle_rules::{Baseline, Finding};
 use crate::{
-    Admission, AuditEntry, AuditNote, Author, CountedSlot, DoorPermits, Epoch, IssuedTickets, KeyOrder,
-    LineProgress, LineReach, LineStatus, LineTotals, MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId,
-    Stock, Timestamp, Token, Turnout, Window,
+    Admission, AuditEntry, AuditNote, Author, CountedSlot, DoorPermits, Epoch, HelpCall, HelpCode,
+    IssuedTickets, KeyOrder, LineProgress, LineReach, LineStatus, LineTotals, MinuteRecord, Place, Plan,
+    Rate, Room, Slice, SliceId, Stock, Timestamp, Token, Turnout, Window,
 };
 
 /// A failed call to a port: what was attempted, and what the caller may assume.
@@ -291,6 +291,27 @@ pub trait StockCount: Send + Sync {
     /// Ends the room if nothing is left in its stock, with an [entry](AuditNote::sold_out) of the audit trail. The store schedules
     /// the change of the valve and starts the trigger, as [`RoomAdmin::change`] does.
     fn end_if_sold_out(&self) -> impl Future<Output = PortResult<()>> + Send;
+}
+
+/// Who asked for help.
+pub trait HelpCalls: Send + Sync {
+    /// Keeps this call for [`HelpCall::KEPT`], unless another visitor has its code. Returns whether it is kept.
+    fn note_call(&self, call: HelpCall) -> impl Future<Output = PortResult<bool>> + Send;
+}
+
+/// Where the operator helps them.
+pub trait HelpDesk: Send + Sync {
+    /// The call with this code, which may be [over](HelpCall::is_over).
+    fn call(&self, code: HelpCode) -> impl Future<Output = PortResult<Option<HelpCall>>> + Send;
+
+    /// Writes the admission, as [`Admissions::admit`] does, with an entry of the audit trail, and takes one of the room's stock if it
+    /// has one. All that is one transaction. `None` if nothing is left of the stock.
+    fn let_in(
+        &self,
+        call: HelpCall,
+        admission: Admission,
+        who: Author,
+    ) -> impl Future<Output = PortResult<Option<Admitted>>> + Send;
 }
 
 /// The plans of the windows.

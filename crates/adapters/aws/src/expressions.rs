@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use waitroom::ports::ConsumerRun;
-use waitroom::{DoorPermits, LineStatus, LineTotals, MinuteRecord, SliceId, Timestamp};
+use waitroom::{DoorPermits, HelpCall, LineStatus, LineTotals, MinuteRecord, SliceId, Timestamp};
 
 use crate::items::{FORMAT, Item, ProgressItem, flag, number, text, time};
 
@@ -251,6 +251,21 @@ pub(crate) fn add_came(delete_after: Timestamp) -> Statement {
     )
 }
 
+/// Keeps a call for help, unless another visitor has the code.
+pub(crate) fn note_call(call: &HelpCall) -> Statement {
+    Statement::new(
+        "SET #place = :place, #at = :at, #format = :format, #delete_after = :delete_after",
+        "attribute_not_exists(#place) OR #place = :place OR #at <= :over",
+        [
+            (":place", text(&call.place)),
+            (":at", time(call.at)),
+            (":over", time(call.at - HelpCall::KEPT)),
+            (":format", number(FORMAT)),
+            (":delete_after", number((call.at + HelpCall::KEPT).as_secs())),
+        ],
+    )
+}
+
 /// Takes `count` of a share that has `share`, unless fewer are left.
 pub(crate) fn take_from(share: u32, count: u32) -> Statement {
     Statement::new(
@@ -305,6 +320,11 @@ pub(crate) fn set(set: &Item, remove: &[&str], version: Option<u64>) -> Statemen
         statement.values.insert(":before".into(), number(version));
     }
     statement
+}
+
+/// Writes an admission, if there is none. Operators may update items, and put none.
+pub(crate) fn admit(admission: &Item) -> Statement {
+    Statement { condition: "attribute_not_exists(#id)".into(), ..set(admission, &[], None) }
 }
 
 /// Writes an entry of the audit trail, in place of the oldest one.
@@ -419,6 +439,12 @@ mod tests {
         };
         let room = item(Key::Room, [("state", text("on")), ("version", number(9u64))]);
         let (at, epoch) = (Timestamp::default(), "ab12".parse().unwrap());
+        let place = waitroom::Place {
+            epoch,
+            token: waitroom::Token::from_bytes([7; 16]),
+            ticket: waitroom::Ticket::FIRST,
+        };
+        let call = HelpCall { code: "7K3M-Q01X".parse().unwrap(), place, at };
         let totals = LineTotals {
             at,
             epoch,
@@ -454,11 +480,13 @@ mod tests {
             take_from(313, 10),
             mark_came(),
             add_came(at),
+            note_call(&call),
             publish(status),
             publish(LineStatus { left: Some(7), ..status }),
             set(&room, &[], None),
             set(&room, &["health", "throttled"], Some(8)),
             replace(&room),
+            admit(&room),
             note_minute(&totals).unwrap(),
             note_minute(&LineTotals { observed: None, ..totals }).unwrap(),
             count_newcomers(at, 2),

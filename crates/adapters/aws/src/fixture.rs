@@ -8,6 +8,7 @@
 //! - `ledger-format-1-observe.json`: a room that observes, who came when, and what the line would have been.
 //! - `ledger-format-1-stock.json`: a room with a stock, and what was taken of one of its shares.
 //! - `ledger-format-1-turnout.json`: a room that oversubscribes, a visitor who came, and how many did.
+//! - `ledger-format-1-help.json`: a visitor who asked for help.
 //! - `key-secret.json`: a version of the secret with the keys.
 //!
 //! The files are never written again. Another format gets another file next to them.
@@ -24,12 +25,13 @@ use serde_json::{Map, Value, json};
 use waitroom::ports::ThrottleMemory;
 use waitroom::throttle_rules::{Finding, Sample, Verdict};
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, AuditNote, AuditSubject, Author, CountedSlot, IssuedTickets,
+    Admission, AdmittedBy, AuditEntry, AuditNote, AuditSubject, Author, CountedSlot, HelpCall, IssuedTickets,
     Lifetimes, LineTotals, MinuteRecord, Mode, Notice, ObservedLine, Place, Plan, Rate, Room, RoomState,
     Settings, SliceId, Stretch, Ticket, Timestamp, Token, UsedTime, VirtualLine, Window, fixture,
 };
 
 use crate::expressions::{close_count, note_minute};
+use crate::help::decode_call;
 use crate::items::{
     Item, ItemError, PermitItem, ProgressItem, Reader, decode_admission, decode_closing, decode_entry,
     decode_memory, decode_minute, decode_newcomers, decode_plan, decode_slices, decode_tickets, delete_later,
@@ -53,6 +55,7 @@ const OVERFLOW: &str = "ledger-format-1-overflow.json";
 const OBSERVE: &str = "ledger-format-1-observe.json";
 const STOCK: &str = "ledger-format-1-stock.json";
 const TURNOUT: &str = "ledger-format-1-turnout.json";
+const HELP: &str = "ledger-format-1-help.json";
 const SECRET: &str = "key-secret.json";
 
 fn path(name: &str) -> PathBuf {
@@ -327,6 +330,27 @@ fn a_room_that_counts_who_comes_is_read() {
     assert_eq!(decode_came(CAME, &items[&CAME.id()]), Ok(4711));
 }
 
+fn call() -> HelpCall {
+    let place = Place { epoch: room().epoch, token: token_of_waiter(), ticket: Ticket::new(4711).unwrap() };
+    HelpCall { code: "7K3M-Q01X".parse().unwrap(), place, at: Timestamp::from_millis(1_700_000_000_000) }
+}
+
+fn call_item() -> Item {
+    let HelpCall { code, place, at } = call();
+    let attributes = [
+        ("place", text(&place)),
+        ("at", time(at)),
+        ("delete_after", number((at + HelpCall::KEPT).as_secs())),
+    ];
+    item(Key::Help(code), attributes)
+}
+
+#[test]
+fn a_visitor_who_asked_for_help_is_read() {
+    let code = call().code;
+    assert_eq!(decode_call(code, &read(HELP)[&Key::Help(code).id()]), Ok(call()));
+}
+
 fn complete_progress() -> ProgressItem {
     ProgressItem { overtaken: 2100, disorder: 300, ..progress() }
 }
@@ -421,6 +445,7 @@ fn pattern(id: &str, attribute: &str) -> String {
             format!("window/<plan>/<page> {kind}{slice}")
         }
         ["came", ..] => format!("came/<plan>/<slice> {attribute}"),
+        ["help", _] => format!("help/<code> {attribute}"),
         ["stock", ..] => format!("stock/<order>/<share> {attribute}"),
         ["permits"] if attribute.starts_with("at_") => "permits at_<slot>".into(),
         ["audit", _] => format!("audit/<slot> {attribute}"),
@@ -432,7 +457,7 @@ fn pattern(id: &str, attribute: &str) -> String {
 
 #[test]
 fn the_fixtures_have_every_attribute_that_is_stored() {
-    let all = [FIRST, COMPLETE, CLOSING, CLOSED, OVERFLOW, OBSERVE, STOCK, TURNOUT];
+    let all = [FIRST, COMPLETE, CLOSING, CLOSED, OVERFLOW, OBSERVE, STOCK, TURNOUT, HELP];
     let items = all.into_iter().flat_map(read);
     let names = items.flat_map(|(id, item)| {
         let names = item.into_keys().filter(|name| !matches!(name.as_str(), "id" | "format"));
@@ -453,6 +478,7 @@ fn no_fixture_is_lost() {
         (OBSERVE, observing_items),
         (STOCK, selling_items),
         (TURNOUT, oversubscribed_items),
+        (HELP, || vec![call_item()]),
     ] {
         assert_fixture(&path(name), || write_ledger(name, &items()));
     }

@@ -7,9 +7,9 @@ use pass::KeyRecord;
 use port_contracts::slices::plan_from;
 use waitroom::ports::{ConsumerRun, ThrottleMemory};
 use waitroom::{
-    Admission, AdmittedBy, AuditNote, AuditSubject, Author, DoorPermits, LineStatus, LineTotals,
-    MinuteRecord, Mode, Notice, ObservedLine, Oversubscription, Rate, Room, Settings, SliceId, Ticket,
-    Timestamp, Token, UsedTime, VirtualLine,
+    Admission, AdmittedBy, AuditNote, AuditSubject, Author, DoorPermits, HelpCall, HelpCode, LineStatus,
+    LineTotals, MinuteRecord, Mode, Notice, ObservedLine, Oversubscription, Place, Rate, Room, Settings,
+    SliceId, Ticket, Timestamp, Token, UsedTime, VirtualLine,
 };
 
 use crate::expressions::{self, Statement};
@@ -41,6 +41,7 @@ fn pattern(key: Key) -> String {
         Key::Stock(order, share) => {
             id.replace(&order.to_string(), "<order>").replace(&format!("/{share}"), "/<share>")
         }
+        Key::Help(code) => id.replace(&code.digits(), "<code>"),
         Key::Audit(number) => id.replace(&number.to_string(), "<slot>"),
         Key::Minute(number) => id.replace(&number.to_string(), "<minute>"),
         Key::Room
@@ -54,28 +55,36 @@ fn pattern(key: Key) -> String {
     }
 }
 
-const KEYS: [Key; 16] = [
-    Key::Admission(Token::from_bytes(TOKEN)),
-    Key::Room,
-    Key::Status(15),
-    Key::Progress,
-    Key::Tickets,
-    Key::Window(28),
-    Key::Slices(28, 2),
-    Key::Throttle,
-    Key::Private,
-    Key::Public,
-    Key::Proof,
-    Key::Audit(28),
-    Key::Minute(28),
-    Key::Permits,
-    Key::Stock(28, 15),
-    Key::Came(28, 35),
-];
+fn keys() -> [Key; 17] {
+    [
+        Key::Admission(Token::from_bytes(TOKEN)),
+        Key::Room,
+        Key::Status(15),
+        Key::Progress,
+        Key::Tickets,
+        Key::Window(28),
+        Key::Slices(28, 2),
+        Key::Throttle,
+        Key::Private,
+        Key::Public,
+        Key::Proof,
+        Key::Audit(28),
+        Key::Minute(28),
+        Key::Permits,
+        Key::Stock(28, 15),
+        Key::Came(28, 35),
+        Key::Help(code()),
+    ]
+}
+
+fn code() -> HelpCode {
+    let [code, ..] = HelpCode::of(Token::from_bytes(TOKEN));
+    code
+}
 
 #[test]
 fn items_keep_their_keys() {
-    assert_frozen(Section::LedgerKeys, KEYS.map(pattern));
+    assert_frozen(Section::LedgerKeys, keys().map(pattern));
 }
 
 fn room() -> Room {
@@ -117,13 +126,18 @@ fn updated(key: Key, statement: &Statement) -> Vec<String> {
 
 #[test]
 fn items_keep_their_attributes() {
-    let [admission, status, window] = [KEYS[0], KEYS[2], KEYS[5]];
+    let [admission, status, window] = [keys()[0], keys()[2], keys()[5]];
     let token = Token::from_bytes(TOKEN);
     let now = Timestamp::from_millis(1_700_000_000_000);
     let minute = Duration::from_mins(1);
     let by = AdmittedBy::Slice(SLICE);
     let admitted = Admission { ticket: Ticket::new(7).unwrap(), by, at: now, expires: now + minute };
     let plan = plan_from(None, now, Rate::MAX);
+    let call = HelpCall {
+        code: code(),
+        place: Place { epoch: room().epoch, token, ticket: admitted.ticket },
+        at: now,
+    };
     let straight = Admission { by: AdmittedBy::Permit, ..admitted };
     let permits =
         DoorPermits::of(&Room { quiet: true, valves: "0=doors-60".parse().unwrap(), ..room() }, now, minute)
@@ -178,6 +192,7 @@ fn items_keep_their_attributes() {
         updated(Key::Stock(28, 15), &expressions::take_from(313, 10)),
         updated(admission, &expressions::mark_came()),
         updated(Key::Came(28, 35), &expressions::add_came(now)),
+        updated(Key::Help(code()), &expressions::note_call(&call)),
         updated(slices, &expressions::take(SLICE, ConsumerRun(1))),
         updated(slices, &expressions::record(SLICE, 1, Some(1))),
         updated(Key::Progress, &expressions::reset_progress()),

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use waitroom::{AuditEntry, SliceId, Token};
+use waitroom::{AuditEntry, HelpCode, SliceId, Token};
 
 /// How many copies of the status polls share.
 pub const STATUS_COPIES: u8 = 16;
@@ -28,6 +28,8 @@ pub(crate) enum Key {
     Came(u64, u16),
     /// How many were taken of one of the sixteen shares of a stock, by the order that it is counted from.
     Stock(u64, u8),
+    /// A visitor in line who asked for help.
+    Help(HelpCode),
     /// An entry of the audit trail, by its number. A new entry replaces the oldest one.
     Audit(u64),
     /// The record of a minute, by its number.
@@ -61,6 +63,7 @@ impl Key {
             Self::Slices(number, group) => format!("window/{number}/{group}"),
             Self::Came(plan, index) => format!("came/{plan}/{index}"),
             Self::Stock(order, share) => format!("stock/{order}/{share}"),
+            Self::Help(code) => format!("help/{}", code.digits()),
             Self::Audit(number) => format!("audit/{}", number % u64::from(AuditEntry::KEPT)),
             Self::Minute(number) => format!("minute/{number}"),
             Self::Room => "room".into(),
@@ -101,6 +104,7 @@ mod tests {
             (Key::slices_with(SliceId { plan: 28, index: 269 }), "window/28/16"),
             (Key::Came(28, 269), "came/28/269"),
             (Key::Stock(17, 15), "stock/17/15"),
+            (Key::Help("7K3M-Q01X".parse().unwrap()), "help/7K3MQ01X"),
             (Key::Audit(499), "audit/499"),
             (Key::Audit(1001), "audit/1"),
             (Key::Minute(29_557_968), "minute/29557968"),

@@ -24,6 +24,7 @@ mod expressions;
 mod fixture;
 #[cfg(test)]
 mod frozen;
+mod help;
 mod history;
 mod items;
 mod key_secret;

@@ -173,7 +173,7 @@ impl KeyAdmin for AwsStore {
                 Err(refusal) => return Ok(Err(refusal)),
             };
             record.version += 1;
-            let entry = AuditEntry::of_keys(last_entry.saturating_add(1), now, who.clone(), change);
+            let entry = AuditEntry::beside_room(last_entry.saturating_add(1), now, who.clone(), change);
             let mut after = room.clone();
             after.version = room.version.saturating_add(1);
             let item = encode_entry(&entry).map_err(PortError::broken(attempt))?;

@@ -54,6 +54,19 @@ impl AwsStore {
     }
 }
 
+impl AwsStore {
+    /// The write that takes one, for somebody who is let in by hand. `None` if nothing is left.
+    pub(crate) async fn take_one(&self, attempt: &'static str, stock: Stock) -> PortResult<Option<Write>> {
+        let fullest = self.shares(attempt, stock).await?.into_iter().max_by_key(|(_, left)| *left);
+        Ok(fullest.filter(|(_, left)| *left > 0).map(|(share, _)| take(stock, share, 1)))
+    }
+}
+
+/// The write that takes so many from a share.
+fn take(stock: Stock, share: u8, count: u32) -> Write {
+    Write::Update(Key::Stock(stock.order, share), expressions::take_from(size(stock, share), count))
+}
+
 /// Visitors whose admissions are written together, as far as something is left for them.
 struct StockBatch<'a> {
     store: &'a AwsStore,
@@ -92,9 +105,7 @@ impl StockBatch<'_> {
             let (token, admission) = &self.visitors[*index];
             Write::Put(encode_admission(*token, admission), expressions::if_absent())
         };
-        let take = expressions::take_from(size(self.stock, self.share), count);
-        let take = Write::Update(Key::Stock(self.stock.order, self.share), take);
-        let writes = batch.iter().map(put).chain([take]).collect();
+        let writes = batch.iter().map(put).chain([take(self.stock, self.share, count)]).collect();
         let refused = self.store.table.try_together(Self::ATTEMPT, writes).await?;
         if refused.is_empty() {
             for index in batch {

@@ -7,15 +7,15 @@ use std::time::Duration;
 use redb::{ReadableTable, WriteTransaction};
 use waitroom::ports::Admitted;
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, AuditNote, Epoch, LineCounts, LineProgress, LineTotals, Place, Room,
-    Stock, Timestamp, Token,
+    Admission, AdmittedBy, AuditEntry, AuditNote, Author, Epoch, HelpCall, HelpCode, LineCounts,
+    LineProgress, LineTotals, Place, Room, Stock, Timestamp, Token,
 };
 
 use crate::format::Format;
 use crate::line::{self, LineEnd};
 use crate::tables::{
-    TableError, Tables, decode_admission, encode_admission, joined_at, record_slices, single, slice_key,
-    to_json, unrecorded,
+    TableError, Tables, decode_admission, decode_call, encode_admission, encode_call, joined_at,
+    record_slices, single, slice_key, to_json, unrecorded,
 };
 
 /// How precisely the time is kept at which visitors joined.
@@ -162,6 +162,40 @@ impl<'tx> Draft<'tx> {
         self.tables.stock()?.insert(stock.order, taken)?;
         self.after.taken.insert(stock.order, taken);
         Ok(answers)
+    }
+
+    /// The call for help with this code.
+    pub(crate) fn call(&mut self, code: HelpCode) -> Result<Option<HelpCall>, TableError> {
+        let record = self.tables.help()?.get(code.digits().as_str())?;
+        record.map(|record| decode_call(code, record.value())).transpose()
+    }
+
+    /// Keeps the call, unless another visitor has its code.
+    pub(crate) fn note_call(&mut self, call: &HelpCall) -> Result<bool, TableError> {
+        let is_free = self.call(call.code)?.is_none_or(|before| before.gives_way_to(call));
+        if is_free {
+            self.tables.help()?.insert(call.code.digits().as_str(), encode_call(call).as_slice())?;
+        }
+        Ok(is_free)
+    }
+
+    /// Admits whoever asked for help, with an entry of the audit trail, and takes one of this stock.
+    pub(crate) fn let_in(
+        &mut self,
+        call: &HelpCall,
+        admission: &Admission,
+        stock: Option<Stock>,
+        who: Author,
+    ) -> Result<Option<Admitted>, TableError> {
+        let token = call.place.token;
+        let answer = match stock {
+            Some(stock) => self.admit_from(stock, &[(token, *admission)])?.pop().flatten(),
+            None => Some(self.admit(token, admission)?),
+        };
+        if answer == Some(Admitted::Now) {
+            self.push_entry(|number| AuditEntry::beside_room(number, admission.at, who, call.let_in()))?;
+        }
+        Ok(answer)
     }
 
     /// Records when visitors join, at most once a second.

@@ -8,23 +8,24 @@ use std::time::Duration;
 
 use redb::{ReadTransaction, ReadableTable};
 use waitroom::ports::{
-    Admissions, Admitted, AuditTrail, ConsumerRun, Delivery, EntryCount, LineBack, LineFront, LineLength,
-    LineStatusReader, NewcomerCount, PermitHolder, Permits, PlanRecord, Plans, PortResult, QuietSwitch,
-    Receipt, RoomAdmin, RoomReader, SliceProgress, Slices, StatusBoard, StockCount, Store, Taken,
-    ThrottleMemory, ThrottleStore, TicketCounter, TurnoutCount,
+    Admissions, Admitted, AuditTrail, ConsumerRun, Delivery, EntryCount, HelpCalls, HelpDesk, LineBack,
+    LineFront, LineLength, LineStatusReader, NewcomerCount, PermitHolder, Permits, PlanRecord, Plans,
+    PortResult, QuietSwitch, Receipt, RoomAdmin, RoomReader, SliceProgress, Slices, StatusBoard, StockCount,
+    Store, Taken, ThrottleMemory, ThrottleStore, TicketCounter, TurnoutCount,
 };
 use waitroom::{
-    Admission, AuditEntry, AuditNote, AuditSubject, Author, BATCH, CountedSlot, DoorPermits, Epoch,
-    IssuedTickets, LineProgress, LineReach, LineStatus, Place, Plan, Rate, Room, SliceId, Stock, Timestamp,
-    Token, Turnout, Window,
+    Admission, AuditEntry, AuditNote, AuditSubject, Author, BATCH, CountedSlot, DoorPermits, Epoch, HelpCall,
+    HelpCode, IssuedTickets, LineProgress, LineReach, LineStatus, Place, Plan, Rate, Room, SliceId, Stock,
+    Timestamp, Token, Turnout, Window,
 };
 
 use crate::EmbeddedStore;
 use crate::deliveries::Deliveries;
 use crate::line;
 use crate::tables::{
-    ADMISSION, AUDIT, CAME, JOINED_AT, LINE, PLAN, SINGLE, SLICE, SliceRecord, TableError, decode_admission,
-    decode_waiting, from_json, joined_at, open_if_any, read_single, single, slice_key, to_json,
+    ADMISSION, AUDIT, CAME, HELP, JOINED_AT, LINE, PLAN, SINGLE, SLICE, SliceRecord, TableError,
+    decode_admission, decode_call, decode_waiting, from_json, joined_at, open_if_any, read_single, single,
+    slice_key, to_json,
 };
 
 /// The line and the ledger lie in one file, so one handle is both.
@@ -348,6 +349,36 @@ impl StockCount for EmbeddedStore {
         };
         let end = move |room: &mut Room| _ = room.sell_out(stock);
         self.change_room("end the room, which is sold out", Some(AuditNote::sold_out()), end).await.map(drop)
+    }
+}
+
+impl HelpCalls for EmbeddedStore {
+    async fn note_call(&self, call: HelpCall) -> PortResult<bool> {
+        self.change("keep a call for help", move |draft| draft.note_call(&call)).await
+    }
+}
+
+impl HelpDesk for EmbeddedStore {
+    async fn call(&self, code: HelpCode) -> PortResult<Option<HelpCall>> {
+        self.read("look up a help code", |transaction| {
+            let Some(calls) = open_if_any(transaction, HELP)? else { return Ok(None) };
+            let record = calls.get(code.digits().as_str())?;
+            record.map(|record| decode_call(code, record.value())).transpose()
+        })
+    }
+
+    async fn let_in(
+        &self,
+        call: HelpCall,
+        admission: Admission,
+        who: Author,
+    ) -> PortResult<Option<Admitted>> {
+        let shared = self.shared.clone();
+        self.change("let a visitor in by hand", move |draft| {
+            let stock = draft.room().unwrap_or_else(|| shared.room()).stock;
+            draft.let_in(&call, &admission, stock, who)
+        })
+        .await
     }
 }
 

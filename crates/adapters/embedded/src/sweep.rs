@@ -6,7 +6,7 @@ use waitroom::{MinuteRecord, Plan, Timestamp};
 
 use crate::EmbeddedStore;
 use crate::draft::Draft;
-use crate::tables::{TableError, from_json};
+use crate::tables::{TableError, decode_call, from_json};
 
 /// What a sweep removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,7 @@ impl EmbeddedStore {
         let now = (self.shared.now)();
         let sweep_small = move |draft: &mut Draft<'_>| {
             sweep_join_times(draft)?;
+            sweep_calls(draft, now)?;
             Ok((sweep_plans(draft, now)?, sweep_history(draft, now)?))
         };
         let (plans, minutes) = self.change("remove old plans and history", sweep_small).await?;
@@ -90,6 +91,15 @@ fn sweep_history(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, TableEr
         swept += 1;
     }
     Ok(swept)
+}
+
+/// Removes the calls for help that are over.
+fn sweep_calls(draft: &mut Draft<'_>, now: Timestamp) -> Result<(), TableError> {
+    let is_kept = |code: &str, record: &[u8]| {
+        let call = code.parse().ok().and_then(|code| decode_call(code, record).ok());
+        call.is_some_and(|call| !call.is_over(now))
+    };
+    Ok(draft.tables.help()?.retain(is_kept)?)
 }
 
 /// Removes when visitors joined who are no longer in line. The last record is kept, because newcomers may still need it.

@@ -10,8 +10,8 @@ use redb::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, Epoch, LineTotals, MinuteRecord, Place, SliceId, Ticket, Timestamp,
-    Token,
+    Admission, AdmittedBy, AuditEntry, Epoch, HelpCall, HelpCode, LineTotals, MinuteRecord, Place, SliceId,
+    Ticket, Timestamp, Token,
 };
 
 /// Why a table could not be read or written.
@@ -102,6 +102,8 @@ tables! {
     plan PLAN: u64 => &'static [u8];
     /// The slices that were taken, by plan and index.
     slice SLICE: (u64, u16) => SliceRecord;
+    /// Who asked for help, by code.
+    help HELP: &'static str => &'static [u8];
     /// How many were taken of each stock, by the order that it is counted from.
     stock STOCK: u64 => u32;
     /// The latest entries of the audit trail, by number, as JSON.
@@ -281,8 +283,25 @@ pub(crate) fn decode_waiting(record: &[u8]) -> Option<Place> {
     })
 }
 
+/// A visitor in line who asked for help, and when.
+pub(crate) fn encode_call(call: &HelpCall) -> [u8; WAITING_BYTES + 8] {
+    let mut record = [0; WAITING_BYTES + 8];
+    record[..WAITING_BYTES].copy_from_slice(&encode_waiting(&call.place));
+    record[WAITING_BYTES..].copy_from_slice(&call.at.as_millis().to_be_bytes());
+    record
+}
+
+pub(crate) fn decode_call(code: HelpCode, record: &[u8]) -> Result<HelpCall, TableError> {
+    let parts = || {
+        let (place, at) = record.split_at_checked(WAITING_BYTES)?;
+        let at = Timestamp::from_millis(u64::from_be_bytes(at.try_into().ok()?));
+        Some(HelpCall { code, place: decode_waiting(place)?, at })
+    };
+    parts().ok_or_else(|| TableError::Record("a call for help is invalid".into()))
+}
+
 /// An admission: ticket, time, expiry, plan, index of the slice. Plan 0 means the door, because plans start at 1: with a permit,
-/// or in a room that was off.
+/// in a room that was off, or by hand.
 pub(crate) fn encode_admission(admission: &Admission) -> [u8; 34] {
     let (plan, index) = match admission.by {
         AdmittedBy::Slice(slice) => (slice.plan, slice.index),
@@ -347,6 +366,22 @@ mod tests {
         for length in (0..60).filter(|length| *length != 28) {
             assert_eq!(decode_waiting(&vec![b'a'; length]), None, "{length} bytes");
         }
+    }
+
+    #[test]
+    fn a_call_for_help_is_written_and_read() {
+        let place = Place {
+            epoch: "ab12".parse().unwrap(),
+            token: Token::from_bytes([7; 16]),
+            ticket: ticket(Ticket::MAX),
+        };
+        let call = HelpCall {
+            code: "7K3M-Q01X".parse().unwrap(),
+            place,
+            at: Timestamp::from_millis(1_800_000_000_000),
+        };
+        assert_eq!(decode_call(call.code, &encode_call(&call)).unwrap(), call);
+        assert!(decode_call(call.code, &[b'a'; WAITING_BYTES]).is_err());
     }
 
     #[test]

@@ -9,8 +9,8 @@ use waitroom::ports::{
     ThrottleStore,
 };
 use waitroom::{
-    Admission, AuditEntry, AuditNote, AuditSubject, Author, Epoch, LineCounts, LineStatus, LineTotals, Rate,
-    Room, Stock, Timestamp, Token, UsedTime,
+    Admission, AuditEntry, AuditNote, AuditSubject, Author, Epoch, HelpCall, HelpCode, LineCounts,
+    LineStatus, LineTotals, Rate, Room, Stock, Timestamp, Token, UsedTime,
 };
 
 use crate::history::MinuteBook;
@@ -40,6 +40,8 @@ pub(crate) struct LedgerState<A> {
     pub(crate) history: MinuteBook,
     pub(crate) keys: KeysInMemory,
     pub(crate) published: Option<LineStatus>,
+    /// Who asked for help.
+    pub(crate) calls: BTreeMap<HelpCode, HelpCall>,
     /// How many were taken of each stock, by its order.
     pub(crate) taken: BTreeMap<u64, u32>,
     /// How many came for their pass in this epoch.
@@ -71,6 +73,7 @@ impl<A: AdmissionTable> MemoryLedger<A> {
             history: MinuteBook::default(),
             keys: KeysInMemory::default(),
             published: None,
+            calls: BTreeMap::new(),
             taken: BTreeMap::new(),
             entered: 0,
             used: UsedTime::default(),

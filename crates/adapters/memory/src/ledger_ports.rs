@@ -4,20 +4,27 @@ use std::time::Duration;
 
 use pass::{KeyRecord, KeyRefusal, SecretKeys};
 use waitroom::ports::{
-    Admissions, Admitted, ConsumerRun, EntryCount, KeyAdmin, KeyBoard, Keys, LineStatusReader, MinuteLog,
-    NewcomerCount, PermitHolder, Permits, PlanRecord, Plans, PortResult, RoomReader, SliceProgress, Slices,
-    StatusBoard, StockCount, Taken, TurnoutCount,
+    Admissions, Admitted, ConsumerRun, EntryCount, HelpCalls, HelpDesk, KeyAdmin, KeyBoard, Keys,
+    LineStatusReader, MinuteLog, NewcomerCount, PermitHolder, Permits, PlanRecord, Plans, PortResult,
+    RoomReader, SliceProgress, Slices, StatusBoard, StockCount, Taken, TurnoutCount,
 };
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, AuditNote, Author, CountedSlot, DoorPermits, KeyOrder, LineProgress,
-    LineReach, LineStatus, LineTotals, MinuteRecord, Plan, Room, SliceId, Stock, Timestamp, Token, Turnout,
-    Window,
+    Admission, AdmittedBy, AuditEntry, AuditNote, Author, CountedSlot, DoorPermits, HelpCall, HelpCode,
+    KeyOrder, LineProgress, LineReach, LineStatus, LineTotals, MinuteRecord, Plan, Room, SliceId, Stock,
+    Timestamp, Token, Turnout, Window,
 };
 
 use crate::ledger::LedgerState;
 use crate::{AdmissionTable, MemoryLedger};
 
 impl<A: AdmissionTable> LedgerState<A> {
+    /// Takes one of the stock. False if nothing is left.
+    fn take(&mut self, stock: Stock) -> bool {
+        let is_left = self.left(stock) > 0;
+        *self.taken.entry(stock.order).or_default() += u32::from(is_left);
+        is_left
+    }
+
     /// Writes an admission for a token that has none.
     fn admit(&mut self, token: Token, admission: Admission) {
         self.admissions.put(token, admission);
@@ -88,8 +95,7 @@ impl<A: AdmissionTable> StockCount for MemoryLedger<A> {
             if let Some(before) = state.admissions.get(token) {
                 return Some(Admitted::Before(before));
             }
-            (state.left(stock) > 0).then(|| {
-                *state.taken.entry(stock.order).or_default() += 1;
+            state.take(stock).then(|| {
                 state.admit(token, admission);
                 Admitted::Now
             })
@@ -107,6 +113,42 @@ impl<A: AdmissionTable> StockCount for MemoryLedger<A> {
             self.alter_room(Some(&AuditNote::sold_out()), |room| _ = room.sell_out(stock));
         }
         Ok(())
+    }
+}
+
+impl<A: AdmissionTable> HelpCalls for MemoryLedger<A> {
+    async fn note_call(&self, call: HelpCall) -> PortResult<bool> {
+        let calls = &mut self.state.lock().calls;
+        let is_free = calls.get(&call.code).is_none_or(|before| before.gives_way_to(&call));
+        if is_free {
+            calls.insert(call.code, call);
+        }
+        Ok(is_free)
+    }
+}
+
+impl<A: AdmissionTable> HelpDesk for MemoryLedger<A> {
+    async fn call(&self, code: HelpCode) -> PortResult<Option<HelpCall>> {
+        Ok(self.state.lock().calls.get(&code).copied())
+    }
+
+    async fn let_in(
+        &self,
+        call: HelpCall,
+        admission: Admission,
+        who: Author,
+    ) -> PortResult<Option<Admitted>> {
+        let stock = self.room_now().await?.stock;
+        let mut state = self.state.lock();
+        if let Some(before) = state.admissions.get(call.place.token) {
+            return Ok(Some(Admitted::Before(before)));
+        }
+        if stock.is_some_and(|stock| !state.take(stock)) {
+            return Ok(None);
+        }
+        state.admit(call.place.token, admission);
+        state.add_entry(|number| Some(AuditEntry::beside_room(number, admission.at, who, call.let_in())));
+        Ok(Some(Admitted::Now))
     }
 }
 
@@ -245,7 +287,7 @@ impl<A: AdmissionTable> KeyAdmin for MemoryLedger<A> {
         Ok(order.carry_out(&mut record, now).map(|change| {
             record.version += 1;
             state.keys.record = record.clone();
-            state.add_entry(|number| Some(AuditEntry::of_keys(number, now, who, change)));
+            state.add_entry(|number| Some(AuditEntry::beside_room(number, now, who, change)));
             record
         }))
     }

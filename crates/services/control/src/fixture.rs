@@ -5,12 +5,12 @@ use futures_executor::block_on;
 use memory::{LineBehaviour, MemoryLedger, MemoryLine};
 use pass::PrivateKey;
 use waitroom::ports::{
-    AuditTrail, ConsumerRun, KeyBoard, Keys, LineBack, LineFront, MinuteLog, Plans, PortResult, RoomAdmin,
-    SliceProgress, Slices, StatusBoard, Store, TicketCounter,
+    AuditTrail, ConsumerRun, HelpCalls, KeyBoard, Keys, LineBack, LineFront, MinuteLog, Plans, PortResult,
+    RoomAdmin, SliceProgress, Slices, StatusBoard, Store, TicketCounter,
 };
 use waitroom::{
-    AuditEntry, AuditNote, Author, LineTotals, Place, Plan, Rate, Room, SliceId, Stock, Ticket, Timestamp,
-    Token, ValveSchedule, Window,
+    AuditEntry, AuditNote, Author, HelpCall, HelpCode, LineTotals, Place, Plan, Rate, Room, SliceId, Stock,
+    Ticket, Timestamp, Token, ValveSchedule, Window,
 };
 
 use crate::{Order, Reply, execute};
@@ -97,6 +97,16 @@ impl WaitingRoom {
     /// Carries out an order by Anna.
     pub(crate) fn execute(&self, order: Order) -> Reply {
         block_on(execute(&self.ledger, order, Author::new("anna"), NOW)).unwrap()
+    }
+
+    /// The visitor with this number in line asks for help at this time.
+    pub(crate) fn ask_for_help(&self, number: u64, at: Timestamp) -> HelpCode {
+        // The code is made of the first bytes.
+        let token = Token::from_bytes(u128::from(number).to_le_bytes());
+        let place = Place { epoch: self.room().epoch, token, ticket: Ticket::new(number).unwrap() };
+        let [code, ..] = HelpCode::of(token);
+        assert!(block_on(self.ledger.note_call(HelpCall { code, place, at })).unwrap());
+        code
     }
 
     /// The number of the last entry of the audit trail.

@@ -12,9 +12,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use waitroom::ports::{Fault, PortError, ThrottleStore};
 use waitroom::throttle_rules::{Baseline, Finding, SAMPLE_SIZE, Sample, Verdict};
-use waitroom::{AuditedChange, Mode, Notice, Rate, StockSize, Stretch, Timestamp};
+use waitroom::{AuditedChange, HelpCode, Mode, Notice, Rate, StockSize, Stretch, Timestamp};
 
-use crate::fixture::WaitingRoom;
+use crate::fixture::{NOW, WaitingRoom};
 use crate::{Alarm, AlarmMail, AlarmMailState, AlarmState, Order, Refusals, Reply, UpkeepOrder};
 
 const DOCUMENTATION: &str = include_str!("../../../../docs/cli.md");
@@ -25,7 +25,7 @@ const LAST_CHANGE: Order = Order::Undo { number: u64::MAX };
 const NOON: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
 /// One order of each kind: a test compares them with those that a room can read. The rehearsal is refused, so that one reply is.
-fn orders(key: &str) -> Vec<Order> {
+fn orders(key: &str, code: HelpCode) -> Vec<Order> {
     vec![
         Order::SetRate { rate: Rate::MAX },
         Order::Message { text: "Soon".parse().unwrap() },
@@ -56,6 +56,8 @@ fn orders(key: &str) -> Vec<Order> {
         Order::Rehearse { mark: "abcdefghijkmnpqr".parse().unwrap() },
         Order::Reset { epoch: "cd34".parse().unwrap() },
         Order::Keys,
+        Order::Find { code },
+        Order::Admit { code },
         Order::Minutes { since: WaitingRoom::MINUTE },
         Order::Status,
         Order::History { most: 500 },
@@ -126,9 +128,10 @@ fn orders_and_replies_keep_their_fields() {
         .change_room(|room| room.settings.health = Some("https://shop.example/health".parse().unwrap()));
     store.ledger.change_room(|room| room.sell(StockSize::MAX));
     store.sell_out(store.room().stock.unwrap());
+    let code = store.ask_for_help(38, NOW);
     let unsure = PortError::new("end the room", Fault::Unsure, "the connection was reset");
     let (mut sent, mut replied) = (Vec::new(), fields("reply", &Reply::unsure(&unsure)));
-    for mut order in orders(&key) {
+    for mut order in orders(&key, code) {
         if order == LAST_CHANGE {
             order = Order::Undo { number: store.last_entry() };
         }

@@ -12,6 +12,7 @@ pub mod example;
 mod fixture;
 #[cfg(test)]
 mod frozen;
+mod help;
 mod history_line;
 mod mode;
 mod operated_room;
@@ -33,6 +34,7 @@ use waitroom::ports::{
 use waitroom::{AuditNote, AuditSubject, Author, KeyOrder, Room, RoomState, Timestamp};
 
 use closing::{When, change_unless};
+pub use help::HelpedVisitor;
 pub use history_line::{HistoryLine, entry_text};
 pub use operated_room::{ChangedRoom, ControlError, OperatedRoom};
 pub use order::Order;
@@ -122,6 +124,8 @@ async fn carry_out(
         Order::Undo { number } => undo::execute(ledger, number, who).await?,
         Order::History { most } => Reply::History { entries: ledger.entries(most).await? },
         Order::Minutes { since } => Reply::Minutes { records: ledger.minutes(since).await? },
+        Order::Find { code } => help::find(ledger, code, now).await?,
+        Order::Admit { code } => help::admit(ledger, code, who, now).await?,
         Order::Keys => Reply::Keys { record: ledger.key_record().await? },
         Order::RotateKeys => order_keys(ledger, KeyOrder::ROTATE, who).await?,
         Order::RotateKeysAhead { seconds } => {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use waitroom::{AuditEntry, MinuteRecord, Room, RoomId, Timestamp};
 
 use crate::transport::{Transport, TransportError};
-use crate::{HistoryLine, Order, Reply, Status};
+use crate::{HelpedVisitor, HistoryLine, Order, Reply, Status};
 
 /// A room that takes orders, wherever it is.
 #[derive(Clone, Debug)]
@@ -82,6 +82,14 @@ impl OperatedRoom {
     pub async fn history(&self, most: u16) -> Result<Vec<HistoryLine>, ControlError> {
         let entries = self.entries(most).await?;
         Ok(HistoryLine::merged(entries, self.transport.alarm_changes(most).await?))
+    }
+
+    /// Carries out an order about a visitor who asked for help.
+    pub async fn help(&self, order: Order) -> Result<HelpedVisitor, ControlError> {
+        match self.execute(order).await? {
+            Reply::Visitor { visitor } => Ok(visitor),
+            _ => Err(self.unexpected()),
+        }
     }
 
     /// The history of the line from this instant on, oldest first, after the record before it.

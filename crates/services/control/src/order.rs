@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
-use waitroom::{Epoch, Message, Mode, Notice, Rate, RehearsalMark, RoomState, StockSize, Stretch, Timestamp};
+use waitroom::{
+    Epoch, HelpCode, Message, Mode, Notice, Rate, RehearsalMark, RoomState, StockSize, Stretch, Timestamp,
+};
 
 /// What an operator tells a room to do. In JSON: `{"order": "set-rate", "rate": 600}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,6 +93,14 @@ pub enum Order {
     Minutes {
         since: Timestamp,
     },
+    /// Reads how the visitor stands who has this code. Changes nothing.
+    Find {
+        code: HelpCode,
+    },
+    /// Lets the visitor in who has this code.
+    Admit {
+        code: HelpCode,
+    },
     /// Reads which keys sign passes. Changes nothing.
     Keys,
     /// Signs with another key, once everybody has had time to read it.
@@ -140,6 +150,8 @@ impl Order {
             | Self::Undo { .. }
             | Self::History { .. }
             | Self::Minutes { .. }
+            | Self::Find { .. }
+            | Self::Admit { .. }
             | Self::Keys
             | Self::RotateKeys
             | Self::RotateKeysAhead { .. }
@@ -149,6 +161,9 @@ impl Order {
 
     /// Whether it only reads, so that it does no harm to give it again.
     pub fn changes_nothing(&self) -> bool {
-        matches!(self, Self::Status | Self::History { .. } | Self::Minutes { .. } | Self::Keys)
+        matches!(
+            self,
+            Self::Status | Self::History { .. } | Self::Minutes { .. } | Self::Find { .. } | Self::Keys
+        )
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use waitroom::ports::PortError;
 use waitroom::{AuditEntry, Epoch, MinuteRecord, Room, with_causes};
 
+use crate::help::HelpedVisitor;
 use crate::status::Status;
 
 /// How a room replies to an [`Order`](crate::Order). In JSON: `{"reply": "failed", "error": "…"}`.
@@ -31,6 +32,10 @@ pub enum Reply {
     /// Oldest first, after the record before the first minute.
     Minutes {
         records: Vec<MinuteRecord>,
+    },
+    /// A visitor who asked for help, after the order.
+    Visitor {
+        visitor: HelpedVisitor,
     },
     /// The keys after the order.
     Keys {

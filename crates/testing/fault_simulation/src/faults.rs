@@ -9,14 +9,15 @@ use parking_lot::Mutex;
 use pass::{KeyRecord, SecretKeys};
 use simulation::SimClock;
 use waitroom::ports::{
-    Admissions, Admitted, Clock, ConsumerRun, Delivery, Dispatch, EntryCount, Fault, KeyBoard, Keys,
-    LineBack, LineFront, LineLength, MinuteLog, NewcomerCount, PermitHolder, Permits, PlanRecord, Plans,
-    PortError, PortResult, QuietSwitch, Receipt, RoomReader, SliceProgress, Slices, StatusBoard, StockCount,
-    Taken, ThrottleMemory, ThrottleStore, TicketCounter, TurnoutCount,
+    Admissions, Admitted, Clock, ConsumerRun, Delivery, Dispatch, EntryCount, Fault, HelpCalls, KeyBoard,
+    Keys, LineBack, LineFront, LineLength, MinuteLog, NewcomerCount, PermitHolder, Permits, PlanRecord,
+    Plans, PortError, PortResult, QuietSwitch, Receipt, RoomReader, SliceProgress, Slices, StatusBoard,
+    StockCount, Taken, ThrottleMemory, ThrottleStore, TicketCounter, TurnoutCount,
 };
 use waitroom::{
-    Admission, CountedSlot, DoorPermits, IssuedTickets, LineProgress, LineReach, LineStatus, LineTotals,
-    MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Stock, Timestamp, Token, Turnout, Window,
+    Admission, CountedSlot, DoorPermits, HelpCall, IssuedTickets, LineProgress, LineReach, LineStatus,
+    LineTotals, MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Stock, Timestamp, Token, Turnout,
+    Window,
 };
 
 use crate::Observations;
@@ -45,6 +46,7 @@ pub enum PortCall {
     ForgetNewcomers,
     KeepTurnout,
     Newcomers,
+    NoteCall,
     NoteCame,
     RecentPlans,
     WritePlan,
@@ -71,6 +73,7 @@ impl PortCall {
             | Self::LeaseTickets
             | Self::Admit
             | Self::TakePermits
+            | Self::NoteCall
             | Self::NoteCame
             | Self::KeepTurnout
             | Self::CountNewcomers
@@ -289,6 +292,12 @@ impl<S: LineLength> LineLength for FaultyPorts<S> {
 impl<S: Permits> Permits for FaultyPorts<S> {
     async fn take_permits(&self, of: DoorPermits, count: u32, by: PermitHolder) -> PortResult<bool> {
         self.call(PortCall::TakePermits, self.inner.take_permits(of, count, by)).await
+    }
+}
+
+impl<S: HelpCalls> HelpCalls for FaultyPorts<S> {
+    async fn note_call(&self, call: HelpCall) -> PortResult<bool> {
+        self.call(PortCall::NoteCall, self.inner.note_call(call)).await
     }
 }
 

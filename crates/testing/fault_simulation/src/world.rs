@@ -25,12 +25,12 @@ use simulation::SimClock;
 use throttle::{SamplePurpose, Throttle};
 use trigger::{Trigger, TriggerCause};
 use waitroom::ports::{
-    Admissions, Clock, ConsumerRun, Dispatch, KeyAdmin, KeyBoard, LineLength, MinuteLog, PortError,
-    PortResult, RoomAdmin, StatusBoard, TokenSource,
+    Admissions, Admitted, Clock, ConsumerRun, Dispatch, HelpDesk, KeyAdmin, KeyBoard, LineLength, MinuteLog,
+    PortError, PortResult, RoomAdmin, StatusBoard, TokenSource,
 };
 use waitroom::{
-    KeyOrder, LineStatus, MinuteCount, Place, Rate, Room, Scheme, Settings, Slice, Timestamp, Token,
-    ValveSchedule,
+    Admission, AdmittedBy, Author, HelpCall, HelpCode, KeyOrder, LineStatus, MinuteCount, Place, Rate, Room,
+    Scheme, Settings, Slice, Timestamp, Token, ValveSchedule,
 };
 
 use crate::faults::{FaultInjector, FaultyPorts, InjectedFault, PortCall};
@@ -283,7 +283,7 @@ impl World {
         limit: Option<&'static dyn PlaceLimit>,
     ) -> Result<DoorAnswer, ProducerError> {
         let producer = self.process().producer.clone();
-        let shown = request.shown;
+        let (shown, asks_for_help) = (request.shown, request.asks_for_help);
         let cookies: Vec<_> = request.cookies.iter().map(ToString::to_string).collect();
         let [nonce, path] = [request.nonce, request.path].map(|text| text.map(ToOwned::to_owned));
         let received = Arc::new(Mutex::new(None));
@@ -291,7 +291,7 @@ impl World {
         self.spawn(async move {
             let cookies: Vec<_> = cookies.iter().map(String::as_str).collect();
             let (nonce, path) = (nonce.as_deref(), path.as_deref());
-            let request = DoorRequest { shown, cookies: &cookies, nonce, limit, path };
+            let request = DoorRequest { shown, cookies: &cookies, nonce, asks_for_help, limit, path };
             let result = producer.answer(&request).await;
             *answer.lock() = Some(result);
         });
@@ -314,11 +314,32 @@ impl World {
         });
     }
 
+    /// The call for help with this code.
+    pub fn help_call(&mut self, code: HelpCode) -> Option<HelpCall> {
+        let store = self.store();
+        futures_executor::block_on(store.call(code)).expect("the file is read")
+    }
+
+    /// Lets whoever called for help in by hand, as the operator would, now.
+    pub fn let_in(&mut self, call: HelpCall) -> Option<Admitted> {
+        let (store, at) = (self.store(), self.clock.now());
+        let expires = at + Duration::from_hours(1);
+        let admission = Admission { ticket: call.place.ticket, by: AdmittedBy::Door, at, expires };
+        let answer = Arc::new(Mutex::new(None));
+        let answered = answer.clone();
+        self.spawn(async move {
+            *answered.lock() = Some(store.let_in(call, admission, Author::new("operator")).await);
+        });
+        self.run(Duration::from_secs(1));
+        let answer = answer.lock().take();
+        answer.expect("an answer within a second").expect("a disk that works")
+    }
+
     /// Empties the line and starts a new epoch, as the operator would, now.
     pub fn reset(&mut self, epoch: &str) {
         let store = self.store();
         let epoch = epoch.parse().expect("four characters");
-        self.spawn(async move { drop(store.start_epoch(epoch, waitroom::Author::new("operator")).await) });
+        self.spawn(async move { drop(store.start_epoch(epoch, Author::new("operator")).await) });
     }
 
     /// The published keys, as they are now.
@@ -332,7 +353,7 @@ impl World {
         let store = self.store();
         self.spawn(async move {
             // The order may be refused, and then nothing is changed.
-            let _ = store.order_keys(order, waitroom::Author::new("operator")).await;
+            let _ = store.order_keys(order, Author::new("operator")).await;
         });
     }
 

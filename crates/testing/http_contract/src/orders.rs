@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use control::Order;
-use waitroom::{Message, Mode, Notice, Rate, Timestamp};
+use waitroom::{HelpCode, Message, Mode, Notice, Rate, Timestamp};
 
 use crate::room::{eventually, pause};
 use crate::{Client, RoomUnderTest};
@@ -12,6 +12,7 @@ pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
     messages_arrive_as_they_were_written(room, client);
     rates_arrive(room, client);
     paused_keeps_places(room, client);
+    whoever_asks_for_help_is_let_in_by_hand(room, client);
     a_room_opens_by_itself(room, client);
     closed_turns_newcomers_away_and_ended_everybody(room, client);
     off_lets_everybody_through(room, client);
@@ -97,6 +98,30 @@ fn paused_keeps_places(room: &impl RoomUnderTest, client: &Client) {
     eventually("on again", || {
         (client.get_with("/polling", &place).json()["state"] != "paused").then_some(())
     });
+}
+
+fn whoever_asks_for_help_is_let_in_by_hand(room: &impl RoomUnderTest, client: &Client) {
+    pause(room, client);
+    let waiting = client.cookies(&client.newcomer(&[]));
+    let invented = client.get_with("/beekeeper?help=1", &client.invented_place());
+    assert_eq!(invented.status, 302, "a place that the room did not give out has no code");
+    let answer = client.get_with("/beekeeper?help=1", &waiting);
+    assert_eq!((answer.status, answer.header("set-cookie")), (200, None));
+    let codes = answer.body.split(['>', '<']).filter_map(|text| text.parse::<HelpCode>().ok());
+    let &[code] = &*codes.collect::<Vec<_>>() else { panic!("no code: {}", answer.body) };
+    room.order(Order::Find { code });
+    assert_eq!(client.get_with("/polling", &waiting).json()["allow"], false);
+    room.order(Order::Admit { code });
+    eventually("let in by hand", || {
+        (client.get_with("/polling", &waiting).json()["allow"] == true).then_some(())
+    });
+    let enters = eventually("into the shop", || {
+        let answer = client.get_with("/beekeeper?help=1", &waiting);
+        answer.header("location").filter(|to| to.starts_with(&room.shop())).map(ToOwned::to_owned)
+    });
+    assert!(enters.contains("bk_pass="), "{enters}");
+    room.order(Order::On);
+    eventually("on again", || (client.get("/polling").json()["state"] == "on").then_some(()));
 }
 
 fn closed_turns_newcomers_away_and_ended_everybody(room: &impl RoomUnderTest, client: &Client) {

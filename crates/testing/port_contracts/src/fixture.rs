@@ -2,9 +2,9 @@ use std::future::Future;
 use std::time::Duration;
 
 use waitroom::ports::{
-    Admissions, AuditTrail, EntryCount, KeyAdmin, Keys, LineBack, LineFront, LineLength, MinuteLog,
-    NewcomerCount, Permits, Plans, QuietSwitch, RoomReader, Slices, StatusBoard, StockCount, Store,
-    ThrottleStore, TicketCounter, TurnoutCount,
+    Admissions, AuditTrail, EntryCount, HelpCalls, HelpDesk, KeyAdmin, Keys, LineBack, LineFront, LineLength,
+    MinuteLog, NewcomerCount, Permits, Plans, QuietSwitch, RoomReader, Slices, StatusBoard, StockCount,
+    Store, ThrottleStore, TicketCounter, TurnoutCount,
 };
 use waitroom::{Room, Timestamp};
 
@@ -21,6 +21,8 @@ pub trait LedgerPorts:
     + Permits
     + NewcomerCount
     + StockCount
+    + HelpCalls
+    + HelpDesk
     + Plans
     + Slices
     + StatusBoard
@@ -41,6 +43,8 @@ impl<L> LedgerPorts for L where
         + Permits
         + NewcomerCount
         + StockCount
+        + HelpCalls
+        + HelpDesk
         + Plans
         + Slices
         + StatusBoard

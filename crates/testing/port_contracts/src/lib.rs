@@ -14,6 +14,7 @@
 pub mod admissions;
 pub mod audit;
 mod fixture;
+pub mod help;
 pub mod history;
 pub mod keys;
 pub mod line;
@@ -62,6 +63,10 @@ macro_rules! port_contracts {
             stock::whoever_is_admitted_already_takes_nothing,
             stock::of_concurrent_batches_exactly_as_many_are_admitted,
             stock::each_order_counts_for_itself,
+            help::a_code_is_one_visitors_for_an_hour,
+            help::who_is_let_in_by_hand_is_admitted_once_with_an_entry,
+            help::who_is_let_in_by_hand_takes_of_the_stock,
+            help::of_concurrent_hands_one_lets_a_visitor_in,
             turnout::a_visitor_comes_once_and_counts_for_the_window_that_released_them,
             turnout::a_turnout_is_of_the_windows_that_ended_then,
             turnout::a_turnout_that_makes_a_difference_changes_the_rate_in_force,

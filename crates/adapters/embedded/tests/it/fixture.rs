@@ -7,6 +7,7 @@
 //! - `room-format-1-10000.redb.gz`: ten thousand browsers in line, as `beekeeper local` kept them before there was a release.
 //! - `room-format-2.redb.gz`: two hundred who joined together, and some of them left.
 //! - `room-format-2-stock.redb.gz`: a room with a stock of three, of which one was taken.
+//! - `room-format-2-help.redb.gz`: a visitor in line who asked for help and was let in.
 //! - `room-format-2-turnout.redb.gz`: a room that oversubscribes: of three whom it released, one came.
 //!
 //! The files are never written again. Another format gets another file next to them.
@@ -28,14 +29,15 @@ use port_contracts::slices::progress;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableHandle};
 use tempfile::TempDir;
 use waitroom::ports::{
-    Admissions, Admitted, AuditTrail, ConsumerRun, KeyAdmin, KeyBoard, Keys, LineBack, LineFront, LineLength,
-    MinuteLog, PlanRecord, Plans, RoomAdmin, RoomReader, Slices, StatusBoard, StockCount, Taken,
-    ThrottleMemory, ThrottleStore, TicketCounter, TurnoutCount,
+    Admissions, Admitted, AuditTrail, ConsumerRun, HelpCalls, HelpDesk, KeyAdmin, KeyBoard, Keys, LineBack,
+    LineFront, LineLength, MinuteLog, PlanRecord, Plans, RoomAdmin, RoomReader, Slices, StatusBoard,
+    StockCount, Taken, ThrottleMemory, ThrottleStore, TicketCounter, TurnoutCount,
 };
 use waitroom::throttle_rules::{Finding, Sample, Verdict};
 use waitroom::{
-    Admission, AdmittedBy, AuditNote, AuditSubject, Author, KeyOrder, LineProgress, LineTotals, MinuteRecord,
-    Place, Plan, Rate, Room, RoomState, SliceId, Stretch, Ticket, Timestamp, Token, Turnout, Valve, Window,
+    Admission, AdmittedBy, AuditNote, AuditSubject, Author, HelpCall, KeyOrder, LineProgress, LineTotals,
+    MinuteRecord, Place, Plan, Rate, Room, RoomState, SliceId, Stretch, Ticket, Timestamp, Token, Turnout,
+    Valve, Window,
 };
 
 use crate::support::room;
@@ -49,6 +51,7 @@ const CLOSING: &str = "room-format-1-closing.redb.gz";
 const CROWD: &str = "room-format-1-10000.redb.gz";
 const TOGETHER: &str = "room-format-2.redb.gz";
 const STOCK: &str = "room-format-2-stock.redb.gz";
+const HELP: &str = "room-format-2-help.redb.gz";
 const TURNOUT: &str = "room-format-2-turnout.redb.gz";
 
 fn path(name: &str) -> PathBuf {
@@ -296,7 +299,7 @@ fn those_who_joined_together_are_received_in_their_order() {
 #[test]
 fn the_fixtures_have_every_table_and_every_record() {
     let (mut tables, mut singles) = (Vec::new(), Vec::new());
-    for name in [FIRST, COMPLETE, CLOSING, STOCK, TURNOUT] {
+    for name in [FIRST, COMPLETE, CLOSING, STOCK, HELP, TURNOUT] {
         let directory = unpacked(name);
         let database = Database::open(directory.path().join(EmbeddedStore::FILE)).unwrap();
         let transaction = database.begin_read().unwrap();
@@ -316,6 +319,7 @@ fn no_fixture_is_lost() {
     assert_fixture(&path(CROWD), || panic!("only the version before the first release can write it"));
     assert_fixture(&path(TOGETHER), write_together);
     assert_fixture(&path(STOCK), write_stock);
+    assert_fixture(&path(HELP), write_help);
     assert_fixture(&path(TURNOUT), write_turnout);
 }
 
@@ -345,6 +349,32 @@ fn a_stock_is_counted_on() {
     assert_eq!(room.valves.last().unwrap().valve.stock(), Some(stock));
     let answers = block_on(store.admit_from(stock, admissions([2, 3, 4]))).unwrap();
     assert_eq!(answers, [Some(Admitted::Now), Some(Admitted::Now), None]);
+}
+
+fn call() -> HelpCall {
+    let at = Timestamp::from_millis(1_700_000_000_000);
+    HelpCall { code: "7K3M-Q01X".parse().unwrap(), place: waiting(7), at }
+}
+
+fn write_help() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    block_on(store.join(waiting(7))).unwrap();
+    assert!(block_on(store.note_call(call())).unwrap());
+    block_on(store.let_in(call(), admission(AdmittedBy::Door), Author::new("anna"))).unwrap();
+    store.close();
+    pack(directory.path(), HELP);
+}
+
+#[test]
+fn who_asked_for_help_is_found() {
+    let directory = unpacked(HELP);
+    let store = open(directory.path());
+    assert_eq!(block_on(store.call(call().code)).unwrap(), Some(call()));
+    let admission = admission(AdmittedBy::Door);
+    assert_eq!(block_on(store.admission(call().place.token)).unwrap(), Some(admission));
+    let entries = block_on(store.entries(1)).unwrap();
+    assert_eq!(entries.into_iter().map(|entry| entry.change).collect::<Vec<_>>(), [call().let_in()]);
 }
 
 fn write_turnout() {

@@ -11,6 +11,7 @@
 mod closing;
 mod door;
 mod faults;
+mod help;
 mod keys;
 mod killed;
 mod numbers;

@@ -12,7 +12,12 @@ use crate::support::with_throttle;
 const CALLS: &[(&str, &str, &str, &[&str])] = &[
     ("Producer", "dynamodb:GetItem", "Ledger", &["admission/*", "key/*", "permits", "progress", "room"]),
     ("Producer", "dynamodb:PutItem", "Ledger", &["admission/*", "key/private", "key/proof", "key/public"]),
-    ("Producer", "dynamodb:UpdateItem", "Ledger", &["admission/*", "came/*", "permits", "room", "tickets"]),
+    (
+        "Producer",
+        "dynamodb:UpdateItem",
+        "Ledger",
+        &["admission/*", "came/*", "help/*", "permits", "room", "tickets"],
+    ),
     ("Producer", "lambda:InvokeFunction", "Trigger", &[]),
     ("Producer", "secretsmanager:GetSecretValue", "KeySecret", &[]),
     ("Producer", "secretsmanager:PutSecretValue", "KeySecret", &[]),

@@ -1,18 +1,27 @@
-//! What the door answers to somebody who comes too late. A browser with JavaScript goes on to the waiting page, which follows the
-//! room. The text here is for the others: the page itself is a file, and says that they are in line.
+//! The documents that the door itself answers with, in the languages of the page.
 
 use std::fmt::Write;
 
-use waitroom::{Notice, Room};
+use waitroom::{HelpCode, Notice, Room};
 
+/// For somebody who comes too late. A browser with JavaScript goes on to the waiting page, which follows the room. The text here is
+/// for the others: the page itself is a file, and says that they are in line.
+///
 /// `page` is where the waiting page is, with the place of somebody who still has one.
-pub(crate) fn document(room: &Room, page: &str) -> String {
+pub(crate) fn too_late(room: &Room, page: &str) -> String {
     let texts = if room.is_over() { include_str!("ended.html") } else { include_str!("closed.html") };
     include_str!("too_late.html")
         .replace("{{texts}}", texts)
         .replace("{{page}}", page)
         .replace("{{title}}", &escaped(room.settings.title.as_str()))
         .replace("{{notice}}", &notice(room))
+}
+
+/// For somebody who asked for help.
+pub(crate) fn help(room: &Room, code: HelpCode) -> String {
+    include_str!("help.html")
+        .replace("{{code}}", &code.to_string())
+        .replace("{{title}}", &escaped(room.settings.title.as_str()))
 }
 
 fn notice(room: &Room) -> String {
@@ -63,7 +72,7 @@ mod tests {
         for (state, ours) in
             [(RoomState::Closed, "The line is closed"), (RoomState::Ended, "The line has ended")]
         {
-            let html = document(&room(state), "wait/index.html#ab12-7");
+            let html = too_late(&room(state), "wait/index.html#ab12-7");
             assert!(
                 html.contains("&#60;b&#62;Sold out&#60;/b&#62; &#38; gone &#123;&#123;title}}</p>"),
                 "{html}"
@@ -76,11 +85,21 @@ mod tests {
 
     #[test]
     fn without_words_of_the_operator_there_are_ours() {
-        let html = document(&fixture::room(300), "wait/index.html");
+        let html = too_late(&fixture::room(300), "wait/index.html");
         assert_eq!(
             (html.matches("<p").count(), html.matches("<a ").count()),
             (7, 7),
             "only links to the door: {html}"
         );
+    }
+
+    #[test]
+    fn a_help_code_is_shown_in_every_language() {
+        let mut room = fixture::room(300);
+        room.settings.title = "Sale <b>".parse().unwrap();
+        let html = help(&room, "7K3M-Q01X".parse().unwrap());
+        assert!(html.contains(">7K3M-Q01X</p>") && html.contains("Sale &#60;b&#62;</h1>"), "{html}");
+        assert_eq!(html.matches("<a href=\"beekeeper\">").count(), 7, "{html}");
+        assert!(!html.contains("{{"), "{html}");
     }
 }

@@ -1,0 +1,171 @@
+//! The orders about a single visitor, who has read their help code out to the operator.
+
+use serde::{Deserialize, Serialize};
+use waitroom::ports::{Admitted, PortResult};
+use waitroom::{Admission, AdmittedBy, Author, HelpCall, HelpCode, Room, Timestamp};
+
+use crate::reply::Reply;
+use crate::store::OperatorLedger;
+
+/// A visitor who asked for help.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HelpedVisitor {
+    pub code: HelpCode,
+    /// Their number in line.
+    pub number: u64,
+    /// About how many are ahead of them.
+    pub ahead: u64,
+    /// When they last looked at the code.
+    pub asked: Timestamp,
+    /// When they were let in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub admitted: Option<Timestamp>,
+    /// Until when they may enter the shop, if they were let in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+}
+
+impl HelpedVisitor {
+    async fn of(
+        ledger: &impl OperatorLedger,
+        call: HelpCall,
+        admission: Option<Admission>,
+    ) -> PortResult<Self> {
+        let HelpCall { code, place, at: asked } = call;
+        let number = place.ticket.get();
+        let ahead = number.saturating_sub(ledger.reach().await?.reached + 1);
+        let (admitted, until) = admission.map(|admission| (admission.at, admission.expires)).unzip();
+        Ok(Self { code, number, ahead, asked, admitted, until })
+    }
+}
+
+/// How the visitor with this code stands.
+pub(crate) async fn find(ledger: &impl OperatorLedger, code: HelpCode, now: Timestamp) -> PortResult<Reply> {
+    let room = ledger.room_now().await?;
+    let Some(call) = call(ledger, &room, code, now).await? else { return Ok(unknown(code)) };
+    let admission = ledger.admission(call.place.token).await?;
+    Ok(Reply::Visitor { visitor: HelpedVisitor::of(ledger, call, admission).await? })
+}
+
+/// Lets the visitor with this code in, whatever the rate and the state of the room.
+pub(crate) async fn admit(
+    ledger: &impl OperatorLedger,
+    code: HelpCode,
+    who: Author,
+    now: Timestamp,
+) -> PortResult<Reply> {
+    let room = ledger.room_now().await?;
+    let Some(call) = call(ledger, &room, code, now).await? else { return Ok(unknown(code)) };
+    let expires = now + room.settings.lifetimes.admission;
+    let admission = Admission { ticket: call.place.ticket, by: AdmittedBy::Door, at: now, expires };
+    let admission = match ledger.let_in(call, admission, who).await? {
+        Some(Admitted::Now) => admission,
+        Some(Admitted::Before(before)) if before.is_valid(now) => before,
+        Some(Admitted::Before(Admission { at, expires, .. })) => {
+            return Ok(Reply::failed(format!(
+                "let this visitor in at {at}, and they did not come until {expires}: they have to join the line again, and \
+                 read out a new code"
+            )));
+        }
+        None => {
+            return Ok(Reply::failed(
+                "has nothing left of its stock, so it lets nobody in; to let more in: `beekeeper close --after`",
+            ));
+        }
+    };
+    Ok(Reply::Visitor { visitor: HelpedVisitor::of(ledger, call, Some(admission)).await? })
+}
+
+/// The call of somebody who has a place in this room's line.
+async fn call(
+    ledger: &impl OperatorLedger,
+    room: &Room,
+    code: HelpCode,
+    now: Timestamp,
+) -> PortResult<Option<HelpCall>> {
+    let call = ledger.call(code).await?;
+    Ok(call.filter(|call| call.place.epoch == room.epoch && !call.is_over(now)))
+}
+
+fn unknown(code: HelpCode) -> Reply {
+    Reply::failed(format!(
+        "knows nobody by the code {code}. A code is good for an hour: ask the visitor to open it again, at the bottom of the \
+         waiting page, and compare every letter"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_executor::block_on;
+    use waitroom::ports::HelpDesk;
+    use waitroom::{AuditedChange, StockSize};
+
+    use super::*;
+    use crate::Order;
+    use crate::fixture::{NOW, WaitingRoom};
+
+    fn visitor(reply: Reply) -> HelpedVisitor {
+        let Reply::Visitor { visitor } = reply else { panic!("{reply:?}") };
+        visitor
+    }
+
+    fn refusal(reply: Reply) -> String {
+        let Reply::Failed { error, may_be_done: false } = reply else { panic!("{reply:?}") };
+        error
+    }
+
+    #[test]
+    fn a_visitor_is_found_and_let_in() {
+        let room = WaitingRoom::new();
+        let code = room.ask_for_help(38, NOW);
+        let found = visitor(room.execute(Order::Find { code }));
+        assert_eq!((found.number, found.ahead, found.asked, found.admitted), (38, 2, NOW, None));
+        let admitted = visitor(room.execute(Order::Admit { code }));
+        let until = NOW + room.room().settings.lifetimes.admission;
+        assert_eq!((admitted.admitted, admitted.until), (Some(NOW), Some(until)));
+        assert_eq!(visitor(room.execute(Order::Admit { code })), admitted, "once");
+        assert_eq!(visitor(room.execute(Order::Find { code })), admitted);
+        let Reply::History { entries } = room.execute(Order::History { most: 500 }) else { panic!() };
+        let changes: Vec<_> = entries.into_iter().map(|entry| entry.change).collect();
+        assert_eq!(changes, [AuditedChange::LetIn { ticket: 38, code }]);
+    }
+
+    #[test]
+    fn nobody_is_found_by_a_code_that_is_over_or_of_another_epoch() {
+        let room = WaitingRoom::new();
+        let over = room.ask_for_help(37, NOW - HelpCall::KEPT);
+        for order in [Order::Find { code: over }, Order::Admit { code: over }] {
+            assert!(refusal(room.execute(order)).starts_with("knows nobody by the code "));
+        }
+        let code = room.ask_for_help(38, NOW);
+        room.execute(Order::Reset { epoch: "cd34".parse().unwrap() });
+        assert!(refusal(room.execute(Order::Admit { code })).contains("knows nobody"));
+    }
+
+    #[test]
+    fn nobody_is_let_in_beyond_the_stock_or_a_second_time() {
+        let room = WaitingRoom::new();
+        room.execute(Order::CloseAfter { size: StockSize::new(1).unwrap(), notice: None });
+        let [first, second] = [37, 38].map(|number| room.ask_for_help(number, NOW));
+        visitor(room.execute(Order::Admit { code: first }));
+        assert!(refusal(room.execute(Order::Admit { code: second })).contains("nothing left of its stock"));
+        room.execute(Order::CloseNever);
+        // Let in long ago, and never came.
+        let call = block_on(room.ledger.call(second)).unwrap().unwrap();
+        let (at, expires) = (NOW - HelpCall::KEPT, NOW);
+        let admission = Admission { ticket: call.place.ticket, by: AdmittedBy::Door, at, expires };
+        block_on(room.ledger.let_in(call, admission, Author::new("anna"))).unwrap();
+        assert!(refusal(room.execute(Order::Admit { code: second })).contains("have to join the line again"));
+    }
+
+    #[test]
+    fn an_order_before_is_taken_back_although_somebody_was_let_in_since() {
+        let room = WaitingRoom::new();
+        room.execute(Order::Pause);
+        let number = room.last_entry();
+        let code = room.ask_for_help(38, NOW);
+        visitor(room.execute(Order::Admit { code }));
+        let Reply::Changed { after, .. } = room.execute(Order::Undo { number }) else { panic!() };
+        assert!(after.releases());
+    }
+}
