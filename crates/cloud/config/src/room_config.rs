@@ -274,6 +274,9 @@ impl RoomConfig {
         let mistake = match (&self.domain, &self.certificate) {
             (Some(_), None) => "domain: needs certificate; set both or none".into(),
             (None, Some(_)) => "certificate: needs domain; set both or none".into(),
+            (Some(domain), _) if self.shop.as_url().host_str() == Some(domain.as_str()) => {
+                format!("domain: is the shop's own name; give the room another, like queue.{domain}")
+            }
             (_, Some(certificate)) => match &self.region {
                 Some(region) if certificate.region() != region.as_str() => format!(
                     "certificate: is in {}; request one in {region}, where the room is",
@@ -392,6 +395,12 @@ mod tests {
             let alone = read(examples().filter(|(key, _)| *key != other)).unwrap_err();
             assert_eq!(alone.to_string(), format!("{one}: needs {other}; set both or none"));
         }
+        let in_place_of_shop = ("domain", Text("shop.example"));
+        let in_place_of_shop = read(examples().filter(|(key, _)| *key != "domain").chain([in_place_of_shop]));
+        assert_eq!(
+            in_place_of_shop.unwrap_err().to_string(),
+            "domain: is the shop's own name; give the room another, like queue.shop.example"
+        );
         let elsewhere = ("certificate", Text("arn:aws:acm:us-east-1:012345678901:certificate/example"));
         let elsewhere = read(examples().filter(|(key, _)| *key != "certificate").chain([elsewhere]));
         assert_eq!(

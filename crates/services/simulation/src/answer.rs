@@ -105,15 +105,19 @@ impl SimulationAnswer {
             let broken = event.limits.iter().find(|used| used.limit == limit);
             let after = span(seconds(broken.and_then(|used| used.broke_after).unwrap_or(0) as u64));
             let (name, advice) = (limit.name(), limit.advice());
-            let is_felt = broken.is_some_and(|used| used.refuses) || refused > 0;
-            let for_how_many = if is_felt {
-                for_how_many
-            } else {
-                "AWS would refuse requests, which is not simulated".into()
-            };
-            format!(
-                "It doesn't hold: after {after} a limit is exceeded, {name}, and {for_how_many}. What to do: {advice}."
-            )
+            match (refused, broken.is_some_and(|used| used.refuses)) {
+                (0, true) => format!(
+                    "It holds, barely: after {after} more come in a second than a limit allows, {name}, and its burst takes \
+                     them: nobody is refused. To be safe, {advice}."
+                ),
+                (0, false) => format!(
+                    "It doesn't hold: after {after} a limit is exceeded, {name}, and AWS would refuse requests, which is \
+                     not simulated. What to do: {advice}."
+                ),
+                _ => format!(
+                    "It doesn't hold: after {after} a limit is exceeded, {name}, and {for_how_many}. What to do: {advice}."
+                ),
+            }
         } else if refused > 0 {
             let advice = AccountLimit::ApiBurst.advice();
             format!(

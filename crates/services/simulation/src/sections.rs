@@ -116,8 +116,10 @@ impl SimulationAnswer {
         let costs = self.event.costs.iter().map(|line| (line.name, line.dollars));
         let costs = costs.chain([("together", self.event.dollars)]);
         let rows = costs.map(|(name, cost)| vec![name.to_owned(), dollars(cost)]);
-        let caption = "Computed by a model: no room was ever measured on AWS";
+        let caption = "By AWS's list prices in us-east-1; no room was ever measured on AWS";
         let table = DocumentTable::new(caption, &["service", "costs"], rows);
-        DocumentSection { heading: "Costs", parts: vec![DocumentPart::Table(table)] }
+        let monthly = "What a month costs without visitors: beekeeper deploy NAME --dry-run";
+        let parts = vec![DocumentPart::Table(table), DocumentPart::Paragraph(monthly.into())];
+        DocumentSection { heading: "Costs", parts }
     }
 }
