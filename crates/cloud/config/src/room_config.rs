@@ -228,7 +228,7 @@ room_config! {
         request_burst: Whole<1, 100_000> = Number(5000) => "RequestBurst";
         /// The most requests to the door from one address in a window, like 5000: docs/abuse.md. 0: no limit.
         door_requests_per_address: AddressLimit = Number(0) => "DoorRequestsPerAddress";
-        /// Challenge the browsers of an address above so many requests to the door. 0: challenge all browsers.
+        /// Challenge the browsers of an address above so many requests to the door, like 200. 0: all browsers. Left out: none.
         door_challenge_above: ChallengeAbove = Number(200) => "DoorChallengeAbove";
         /// The window in which requests to the door count, in seconds: 60, 120, 300 or 600.
         door_window_seconds: WindowSeconds = Number(300) => "DoorWindowSeconds";

@@ -24,7 +24,7 @@ const STAND_INS: [(&str, &str); 6] = [
     // The shipped file has the page's names.
     (
         "sudoedit /etc/beekeeper/room.toml",
-        "sudo sed -i \"s/^# join_limit/join_limit/\" /etc/beekeeper/room.toml",
+        "sudo sed -i -E \"s/^# (join_limit|throttle|health) = /\\1 = /\" /etc/beekeeper/room.toml",
     ),
     // Sessions that end soon, so that the visitor's does.
     (
