@@ -19,7 +19,6 @@ mod flags_first;
 #[cfg(test)]
 mod frozen;
 mod guard_data;
-mod guard_sessions;
 mod local_greeting;
 mod local_settings;
 mod local_start;

@@ -43,7 +43,7 @@ pub(crate) struct Rehearse {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
     /// End the rehearsal after this time at the latest, from 10s to 4h
-    #[arg(long, value_name = "TIME", default_value = "30m", value_parser = at_most)]
+    #[arg(long, value_name = "TIME", default_value = "30m", value_parser = time::between("10s", "4h"))]
     pub(crate) at_most: Duration,
     /// Follow to the shop with the pass; otherwise the visitors stop before it
     #[arg(long)]
@@ -120,10 +120,6 @@ pub(super) fn shape(text: &str) -> Result<ArrivalShape, String> {
 /// Whether this is a file of counts, as seen from a folder, and no shape.
 pub(crate) fn names_file(shape: &str, folder: &Path) -> bool {
     shape.parse::<ArrivalShape>().is_err() && (shape.contains(['.', '/']) || folder.join(shape).is_file())
-}
-
-fn at_most(text: &str) -> Result<Duration, String> {
-    time::between(text, Duration::from_secs(10)..=Duration::from_hours(4), "must be from 10s to 4h")
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
-use waitroom::{MinuteRecord, RoomId};
+use waitroom::RoomId;
 
 use super::which::KNOWS_AWS;
 use super::{OnThisMachine, Which, examples, time};
@@ -31,7 +31,7 @@ pub(crate) struct MakeReport {
     #[command(flatten)]
     pub(crate) here: OnThisMachine,
     /// How far back the report begins, from 1m to 14d [default: at the beginning of the last event]
-    #[arg(long, value_name = "TIME", value_parser = past)]
+    #[arg(long, value_name = "TIME", value_parser = time::between("1m", "14d"))]
     pub(crate) since: Option<Duration>,
     /// Write a page with plots into this file, which is replaced
     #[arg(long, value_name = "FILE")]
@@ -71,8 +71,4 @@ impl MakeReport {
         };
         Which { name, here: self.here.clone() }
     }
-}
-
-fn past(text: &str) -> Result<Duration, String> {
-    time::between(text, Duration::from_mins(1)..=MinuteRecord::KEPT, "must be from 1m to 14d")
 }

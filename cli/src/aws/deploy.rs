@@ -9,7 +9,7 @@ use control::wording::alarm_mail;
 use serde_json::json;
 use waitroom::RoomState;
 
-use super::progress::{ProgressDisplay, bundle, interruptible, run_async};
+use super::progress::{ProgressDisplay, bundle, interruptible};
 use super::rooms::access;
 use crate::arguments::on_aws::Deploy;
 use crate::arguments::people::people;
@@ -17,10 +17,11 @@ use crate::ask::{self, TextQuestion};
 use crate::config_folder::ConfigFolder;
 use crate::custom_page::custom_page;
 use crate::printer::{note, readable_width, say};
+use crate::runtime::block_on_all_cores;
 
 pub(crate) fn run(deploy: &Deploy, json: bool, yes: bool) -> Result<()> {
     let begun = AtomicBool::new(false);
-    run_async(interruptible("deploy", &deploy.name, &begun, deployed(deploy, json, yes, &begun)))
+    block_on_all_cores(interruptible("deploy", &deploy.name, &begun, deployed(deploy, json, yes, &begun)))
 }
 
 async fn deployed(deploy: &Deploy, json: bool, yes: bool, begun: &AtomicBool) -> Result<()> {

@@ -9,11 +9,10 @@ use control::SocketRoom;
 use doctor::{Journey, needs_health};
 use inquire::Confirm;
 use probe::HttpProbe;
-use waitroom::{Rate, RoomId, Title, WebUrl};
+use waitroom::{RoomId, WebUrl};
 
-use super::change::say_changes;
 use super::config::described;
-use crate::arguments::{Init, KNOWS_AWS, Removable};
+use crate::arguments::{Init, KNOWS_AWS, Removable, SettingFlags, Throttling};
 use crate::ask::{self, TextQuestion, answer};
 use crate::config_file::toml_value;
 use crate::config_folder::ConfigFolder;
@@ -36,18 +35,17 @@ pub(crate) fn run(init: &Init, json: bool, yes: bool) -> Result<()> {
     };
     let before = folder.find(&name)?;
     let before = before.as_ref();
-    let answers = InitAnswers::new(init, before);
     // For a configured room, a flag changes only its own answer, so no questions are asked.
     let edits_by_flags = before.is_some() && init.answers_something();
-    let (answers, journey) = if asks && !edits_by_flags {
+    let (after, journey) = if asks && !edits_by_flags {
         if before.is_some() {
             note(&format!("{name} is already configured. Press Enter to keep an answer."));
         }
-        answers.ask(init, before, yes)?
+        let (answered, journey) = ask_the_rest(init, before, yes)?;
+        (configured(name.clone(), &answered, before)?, journey)
     } else {
-        (answers.complete()?, None)
+        (configured(name.clone(), init, before)?, None)
     };
-    let after = answers.into_config(name.clone(), init, before)?;
     refuse_another_region(&folder, before, &after)?;
     refuse_own_domain(&after)?;
     let is_new_shop = before.is_none_or(|before| before.shop != after.shop);
@@ -71,7 +69,11 @@ pub(crate) fn run(init: &Init, json: bool, yes: bool) -> Result<()> {
     let Some(before) = before else {
         return Ok(say(&format!("{name} is configured in {}\n{NEXT} {name}", path.display()))?);
     };
-    say_changes(changes(before, &after).into_iter())
+    let changes = changes(before, &after);
+    if changes.is_empty() {
+        return Ok(say("nothing changed: already set")?);
+    }
+    changes.iter().try_for_each(|change| Ok(say(change)?))
 }
 
 /// Says that a room which runs on this machine, or was deployed, is not changed by its file, and what changes it.
@@ -165,119 +167,67 @@ fn warnings(before: Option<&RoomConfig>, after: &RoomConfig, journey: Option<&Jo
     warnings
 }
 
-/// The answers from the flags, and from the room's file where there is no flag.
-struct InitAnswers {
-    title: Option<Title>,
-    region: Option<Region>,
-    shop: Option<WebUrl>,
-    rate: Option<Rate>,
-    throttle: Option<bool>,
+/// The flags, with answers to the questions that none of them answers. The answers in the room's file are the defaults. Also returns
+/// what was seen of the shop, if it is another one than before.
+fn ask_the_rest(init: &Init, before: Option<&RoomConfig>, yes: bool) -> Result<(Init, Option<Journey>)> {
+    let mut answered = init.clone();
+    let settings = &mut answered.settings;
+    if settings.title.is_none() {
+        let default = before.map(|before| before.title.clone());
+        settings.title = Some(asked("Title that visitors see:", "like Seal's Spring Sale", default)?);
+    }
+    if KNOWS_AWS && answered.region.is_none() {
+        answered.region = Some(ask_region(before.and_then(|before| before.region.clone()))?);
+    }
+    let (shop, journey) = ask_shop(settings.shop.take(), before, yes)?;
+    settings.shop = Some(shop);
+    if settings.rate.is_none() {
+        let help = if KNOWS_AWS {
+            "from 1 to 270000; an AWS account may bear less: docs/crowd.md"
+        } else {
+            "from 1 to 270000"
+        };
+        let default = before.map(|before| before.rate);
+        settings.rate = Some(asked("How many visitors may enter a minute?", help, default)?);
+    }
+    if settings.throttling.wanted().is_none() {
+        let throttle = answer(
+            Confirm::new("Lower the rate while the shop is slow or fails?")
+                .with_default(before.is_some_and(|before| before.throttle))
+                .with_help_message("it measures the shop once a minute, with 20 requests")
+                .prompt(),
+        )?;
+        settings.throttling = Throttling::of(throttle);
+    }
+    Ok((answered, journey))
 }
 
-/// An answer to every question.
-struct CompleteAnswers {
-    title: Title,
-    region: Option<Region>,
-    shop: WebUrl,
-    rate: Rate,
-    throttle: bool,
-}
-
-impl InitAnswers {
-    fn new(init: &Init, before: Option<&RoomConfig>) -> Self {
-        Self {
-            title: init.settings.title.clone().or_else(|| Some(before?.title.clone())),
-            region: init.region.clone().or_else(|| before?.region.clone()),
-            shop: init.settings.shop.clone().or_else(|| Some(before?.shop.clone())),
-            rate: init.settings.rate.or_else(|| Some(before?.rate)),
-            throttle: init.settings.throttling.wanted().or_else(|| Some(before?.throttle)),
+/// The configuration: what the flags say, then what is in the file already. A new room needs an answer to every question.
+fn configured(room: RoomId, init: &Init, before: Option<&RoomConfig>) -> Result<RoomConfig> {
+    let SettingFlags { title, shop, rate, throttling, .. } = &init.settings;
+    let region = init.region.as_ref().or(before.and_then(|before| before.region.as_ref()));
+    let is_new = before.is_none();
+    let missing: Vec<_> = [
+        (is_new && title.is_none(), "--title"),
+        (KNOWS_AWS && region.is_none(), "--region"),
+        (is_new && shop.is_none(), "--shop"),
+        (is_new && rate.is_none(), "--rate"),
+        (is_new && throttling.wanted().is_none(), "--throttle or --no-throttle"),
+    ]
+    .into_iter()
+    .filter_map(|(is_missing, flag)| is_missing.then_some(flag))
+    .collect();
+    let mut config = match (before, title, shop, rate) {
+        (Some(before), ..) if missing.is_empty() => before.clone(),
+        (None, Some(title), Some(shop), Some(rate)) if missing.is_empty() => {
+            RoomConfig::new(room, title.clone(), shop.clone(), *rate)
         }
-    }
-
-    /// Takes the answers without asking. Every answer must be known.
-    fn complete(self) -> Result<CompleteAnswers> {
-        let Self { title, region, shop, rate, throttle } = self;
-        let missing: Vec<_> = [
-            (title.is_none(), "--title"),
-            (KNOWS_AWS && region.is_none(), "--region"),
-            (shop.is_none(), "--shop"),
-            (rate.is_none(), "--rate"),
-            (throttle.is_none(), "--throttle or --no-throttle"),
-        ]
-        .into_iter()
-        .filter_map(|(is_missing, flag)| is_missing.then_some(flag))
-        .collect();
-        let (Some(title), Some(shop), Some(rate), Some(throttle), []) =
-            (title, shop, rate, throttle, &*missing)
-        else {
-            return Err(incomplete(&missing));
-        };
-        Ok(CompleteAnswers { title, region, shop, rate, throttle })
-    }
-
-    /// Asks the questions that no flag answers. The answers in the room's file are the defaults.
-    /// Also returns what was seen of the shop, if it is another one than before.
-    fn ask(
-        self,
-        init: &Init,
-        before: Option<&RoomConfig>,
-        yes: bool,
-    ) -> Result<(CompleteAnswers, Option<Journey>)> {
-        let title = match &init.settings.title {
-            Some(title) => title.clone(),
-            None => asked("Title that visitors see:", "like Seal's Spring Sale", self.title)?,
-        };
-        let region = match &init.region {
-            Some(region) => Some(region.clone()),
-            None if KNOWS_AWS => Some(ask_region(self.region)?),
-            None => self.region,
-        };
-        let (shop, journey) = ask_shop(init, before, self.shop, yes)?;
-        let rate = match init.settings.rate {
-            Some(rate) => rate,
-            None => asked(
-                "How many visitors may enter a minute?",
-                if KNOWS_AWS {
-                    "from 1 to 270000; an AWS account may bear less: docs/crowd.md"
-                } else {
-                    "from 1 to 270000"
-                },
-                self.rate,
-            )?,
-        };
-        let throttle = match init.settings.throttling.wanted() {
-            Some(throttle) => throttle,
-            None => answer(
-                Confirm::new("Lower the rate while the shop is slow or fails?")
-                    .with_default(self.throttle.unwrap_or(false))
-                    .with_help_message("it measures the shop once a minute, with 20 requests")
-                    .prompt(),
-            )?,
-        };
-        Ok((CompleteAnswers { title, region, shop, rate, throttle }, journey))
-    }
-}
-
-impl CompleteAnswers {
-    /// The configuration: these answers, then the other flags, then the values already in the file.
-    fn into_config(self, room: RoomId, init: &Init, before: Option<&RoomConfig>) -> Result<RoomConfig> {
-        let Self { title, region, shop, rate, throttle } = self;
-        let new = RoomConfig { throttle, region, ..RoomConfig::new(room, title, shop, rate) };
-        let mut config = match before {
-            None => new,
-            Some(before) => RoomConfig {
-                title: new.title,
-                region: new.region,
-                shop: new.shop,
-                rate,
-                throttle,
-                ..before.clone()
-            },
-        };
-        init.settings.apply(&mut config)?;
-        config.aws_profile = Removable::or_kept(init.aws_profile.as_ref(), config.aws_profile);
-        Ok(config)
-    }
+        _ => return Err(incomplete(&missing)),
+    };
+    config.region = region.cloned();
+    init.settings.apply(&mut config)?;
+    config.aws_profile = Removable::or_kept(init.aws_profile.as_ref(), config.aws_profile);
+    Ok(config)
 }
 
 fn incomplete(missing: &[&str]) -> anyhow::Error {
@@ -323,15 +273,13 @@ fn ask_region(default: Option<Region>) -> Result<Region> {
     Ok(Region::named(&question.ask()?)?)
 }
 
-/// Asks for the shop, and requests its page.
+/// Asks for the shop unless it was given, and requests its page.
 fn ask_shop(
-    init: &Init,
+    mut given: Option<WebUrl>,
     before: Option<&RoomConfig>,
-    default: Option<WebUrl>,
     yes: bool,
 ) -> Result<(WebUrl, Option<Journey>)> {
-    let mut default = default;
-    let mut given = init.settings.shop.clone();
+    let mut default = before.map(|before| before.shop.clone());
     loop {
         let shop = match given.take() {
             Some(shop) => shop,
@@ -379,6 +327,8 @@ pub(crate) fn changes(before: &RoomConfig, after: &RoomConfig) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use waitroom::{Rate, Title};
+
     use super::*;
 
     #[test]

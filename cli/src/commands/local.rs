@@ -31,10 +31,10 @@ use crate::local_settings::LocalSettings;
 use crate::local_start::{LocalStart, refuse_second};
 use crate::printer::{LiveLine, note_above, say};
 use crate::room::{PATIENCE, RoomHandle};
-use crate::runtime::{asked_to_stop, listen_for_monitoring};
+use crate::runtime::{asked_to_stop, block_on_all_cores, listen_for_monitoring};
 
 pub(crate) fn run(arguments: &Local, json: bool) -> Result<()> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(open(arguments, json))
+    block_on_all_cores(open(arguments, json))
 }
 
 async fn open(arguments: &Local, json: bool) -> Result<()> {

@@ -5,7 +5,9 @@
 //! AWS the operator's own process opens the store and calls [`execute`] itself. Whoever gives the order sees an
 //! [`OperatedRoom`].
 
+mod changes;
 mod closing;
+mod consequence;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod example;
 #[cfg(test)]
@@ -33,6 +35,7 @@ use waitroom::ports::{
 use waitroom::{AuditNote, AuditSubject, Author, KeyOrder, Room, RoomState, Timestamp};
 
 use closing::{When, change_unless};
+pub use consequence::Consequence;
 pub use history_line::{HistoryLine, entry_text};
 pub use operated_room::{ChangedRoom, ControlError, OperatedRoom};
 pub use order::Order;
