@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 
+use control::Tone;
 use document::wrap::wrapped;
 use ratatui::crossterm::terminal;
 use tracing_subscriber::fmt::MakeWriter;
@@ -123,6 +124,15 @@ impl Colours {
     /// For what is as it should be.
     pub(crate) fn green(self, text: &str) -> String {
         self.coloured("32", text)
+    }
+
+    pub(crate) fn toned(self, tone: Tone, text: &str) -> String {
+        match tone {
+            Tone::Plain => text.to_owned(),
+            Tone::Good => self.green(text),
+            Tone::Doubtful => self.yellow(text),
+            Tone::Bad => self.red(text),
+        }
     }
 
     fn coloured(self, code: &str, text: &str) -> String {

@@ -1,5 +1,6 @@
 //! The two charts: who waits, and who was released in each minute.
 
+use control::Tone;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
@@ -19,6 +20,15 @@ pub(super) struct Palette {
 impl Palette {
     pub(super) fn of(self, colour: Color) -> Style {
         if self.has_colours { Style::new().fg(colour) } else { Style::new() }
+    }
+
+    pub(super) fn toned(self, tone: Tone) -> Style {
+        match tone {
+            Tone::Plain => Style::new(),
+            Tone::Good => self.strong(Color::Green),
+            Tone::Doubtful => self.strong(Color::Yellow),
+            Tone::Bad => self.strong(Color::Red),
+        }
     }
 
     pub(super) fn strong(self, colour: Color) -> Style {
