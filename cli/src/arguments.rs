@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use control::Order;
+use control::{Order, TypedTime};
 use url::Url;
 use waitroom::{AuditEntry, Message, Mode, Notice, Rate, RateError, RoomId, StockSize, Stretch, WebUrl};
 
@@ -43,7 +43,6 @@ pub(crate) use throttling::Throttling;
 pub(crate) use which::{KNOWS_AWS, LOCAL, OnThisMachine, Which, examples};
 
 use crate::log::LogFilter;
-use crate::typed_time::TypedTime;
 
 /// A virtual waiting room that you own
 #[derive(Debug, Parser)]

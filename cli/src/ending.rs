@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use control::{ControlError, SocketError};
+use document::Refusal;
 
 use crate::aws::errors::exit_of;
 use crate::exit::{Exit, Failure};
@@ -41,6 +42,9 @@ pub(crate) fn advice(error: &anyhow::Error) -> Option<String> {
 pub(crate) fn advice_for(error: &(dyn Error + 'static)) -> Option<String> {
     if let Some(failure) = find::<Failure>(error) {
         return failure.advice.clone();
+    }
+    if let Some(refusal) = find::<Refusal>(error) {
+        return refusal.advice.clone();
     }
     if let Some(error) = find::<SocketError>(error) {
         return Some(unreached::advice_for(error));

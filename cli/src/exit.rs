@@ -4,6 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::process::ExitCode;
 
+use document::Refusal;
+
 /// Scripts rely on these codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -61,6 +63,10 @@ impl Failure {
 
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, message: message.into(), advice: None }
+    }
+
+    pub(crate) fn of(exit: Exit, refusal: Refusal) -> Self {
+        Self { exit, message: refusal.to_string(), advice: refusal.advice }
     }
 
     pub(crate) fn advising(self, advice: impl Into<String>) -> Self {

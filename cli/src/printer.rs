@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 
-use control::Tone;
+use document::CheckMark;
 use document::wrap::wrapped;
 use ratatui::crossterm::terminal;
 use tracing_subscriber::fmt::MakeWriter;
@@ -126,12 +126,12 @@ impl Colours {
         self.coloured("32", text)
     }
 
-    pub(crate) fn toned(self, tone: Tone, text: &str) -> String {
-        match tone {
-            Tone::Plain => text.to_owned(),
-            Tone::Good => self.green(text),
-            Tone::Doubtful => self.yellow(text),
-            Tone::Bad => self.red(text),
+    pub(crate) fn marked(self, mark: Option<CheckMark>, text: &str) -> String {
+        match mark {
+            None => text.to_owned(),
+            Some(CheckMark::Good) => self.green(text),
+            Some(CheckMark::Doubtful) => self.yellow(text),
+            Some(CheckMark::Bad) => self.red(text),
         }
     }
 

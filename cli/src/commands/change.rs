@@ -1,10 +1,11 @@
 use anyhow::Result;
-use control::{OperatedRoom, Order};
+use control::{OperatedRoom, Order, TypedTime};
 use serde_json::json;
-use waitroom::Notice;
+use waitroom::{Notice, Timestamp};
 
 use crate::arguments::{TellLatecomers, Which};
 use crate::ask;
+use crate::exit::{Exit, Failure};
 use crate::printer::say;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
@@ -30,6 +31,11 @@ pub(crate) async fn confirmed(room: &OperatedRoom, json: bool, yes: bool, comman
         ask::confirm(&consequence.told, &consequence.question)?;
     }
     order(room, json, command).await
+}
+
+/// The instant that was typed, by the room's clock.
+pub(crate) fn instant(room: &OperatedRoom, typed: TypedTime) -> Result<Timestamp, Failure> {
+    typed.instant(room.transport.now()).map_err(|refusal| Failure::of(Exit::Usage, refusal))
 }
 
 /// What those read who come too late, if an order changes that. The room is asked for what was not typed.

@@ -6,7 +6,6 @@ use control::Order;
 
 use super::change;
 use crate::arguments::CloseRoom;
-use crate::opening_time::zone_of;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
@@ -19,7 +18,7 @@ pub(crate) fn run(close: &CloseRoom, json: bool, yes: bool) -> Result<()> {
             _ if told.never => Order::CloseNever,
             _ if let Some(size) = close.after => Order::CloseAfter { size, notice },
             Some(typed) => {
-                let at = typed.resolve(room.transport.now(), &zone_of(typed)?)?;
+                let at = change::instant(&room, typed)?;
                 Order::CloseAt { at, notice, then_off }
             }
             None => Order::Close { notice, then_off },

@@ -5,7 +5,6 @@ use control::Order;
 
 use super::change;
 use crate::arguments::EndRoom;
-use crate::opening_time::zone_of;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
@@ -17,7 +16,7 @@ pub(crate) fn run(end: &EndRoom, json: bool, yes: bool) -> Result<()> {
         let order = match told.at {
             _ if told.never => Order::EndNever,
             Some(typed) => {
-                let at = typed.resolve(room.transport.now(), &zone_of(typed)?)?;
+                let at = change::instant(&room, typed)?;
                 Order::EndAt { at, notice }
             }
             None => Order::End { notice },

@@ -5,7 +5,6 @@ use control::Order;
 
 use super::change;
 use crate::arguments::On;
-use crate::opening_time::zone_of;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
@@ -14,7 +13,7 @@ pub(crate) fn run(on: &On, json: bool, yes: bool) -> Result<()> {
         let room = RoomHandle::find(&on.which).await?.room;
         let order = match on.at {
             None => Order::On,
-            Some(typed) => Order::OpenAt { at: typed.resolve(room.transport.now(), &zone_of(typed)?)? },
+            Some(typed) => Order::OpenAt { at: change::instant(&room, typed)? },
         };
         change::confirmed(&room, json, yes, order).await
     })

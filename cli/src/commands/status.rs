@@ -39,9 +39,9 @@ pub(crate) fn run(arguments: &arguments::ShowStatus, json: bool) -> Result<()> {
 }
 
 fn text(status: &Status, now: Timestamp, colours: Colours) -> String {
-    let (settings, (state, tone)) = (&status.room.settings, status.state());
-    let headline = format!("{} ({}), {}", settings.title, settings.room, colours.toned(tone, &state));
-    let line = |StatusLine { label, text, tone }| colours.toned(tone, &format!("{label:<15}{text}"));
+    let (settings, (state, mark)) = (&status.room.settings, status.state());
+    let headline = format!("{} ({}), {}", settings.title, settings.room, colours.marked(Some(mark), &state));
+    let line = |StatusLine { label, text, mark }| colours.marked(mark, &format!("{label:<15}{text}"));
     std::iter::once(headline).chain(status.lines(now).into_iter().map(line)).collect::<Vec<_>>().join("\n")
 }
 

@@ -1,6 +1,6 @@
 //! The two charts: who waits, and who was released in each minute.
 
-use control::Tone;
+use document::CheckMark;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
@@ -22,13 +22,12 @@ impl Palette {
         if self.has_colours { Style::new().fg(colour) } else { Style::new() }
     }
 
-    pub(super) fn toned(self, tone: Tone) -> Style {
-        match tone {
-            Tone::Plain => Style::new(),
-            Tone::Good => self.strong(Color::Green),
-            Tone::Doubtful => self.strong(Color::Yellow),
-            Tone::Bad => self.strong(Color::Red),
-        }
+    pub(super) fn marked(self, mark: CheckMark) -> Style {
+        self.strong(match mark {
+            CheckMark::Good => Color::Green,
+            CheckMark::Doubtful => Color::Yellow,
+            CheckMark::Bad => Color::Red,
+        })
     }
 
     pub(super) fn strong(self, colour: Color) -> Style {

@@ -3,8 +3,8 @@
 use control::wording::{
     alarms, found, joined, limited, rate, refusals, refusals_missing, stock, urls, waits,
 };
-use control::{AlarmState, Status, Tone};
-use document::words;
+use control::{AlarmState, Status, finding_mark, state_mark};
+use document::{CheckMark, words};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::{Color, Style};
@@ -76,13 +76,13 @@ fn facts(course: &Course, palette: Palette, width: u16) -> Vec<Line<'static>> {
     let (room, line) = (&status.room, &status.line);
     let state = room.state.as_str().to_uppercase();
     // What follows is the last that was known.
-    let (state, tone) = if course.problem.is_some() {
-        ("NO ANSWER".into(), Tone::Bad)
+    let (state, mark) = if course.problem.is_some() {
+        ("NO ANSWER".into(), CheckMark::Bad)
     } else {
-        (state, Tone::of_state(room.state))
+        (state, state_mark(room.state))
     };
     let mut numbers = vec![
-        Span::styled(state, palette.toned(tone)),
+        Span::styled(state, palette.marked(mark)),
         Span::raw(format!("joined {}", joined(status))),
         Span::raw(format!("waiting {}", line.waiting)),
         Span::raw(format!("released {}", status.released)),
@@ -133,7 +133,7 @@ fn shop(status: &Status, palette: Palette, width: u16, findings: usize) -> Vec<L
                 Verdict::Slow => "s",
                 Verdict::Failing => "F",
             };
-            let style = palette.toned(Tone::of_finding(finding));
+            let style = palette.marked(finding_mark(finding));
             (if at == 0 { " " } else { "" }, Span::styled(mark, style))
         });
         let label = "last hour, one mark a minute (· well, s slow, F failing, - not measured):";

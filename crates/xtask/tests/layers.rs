@@ -19,7 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("report", &["waitroom", "control", "document"]),
     ("doctor", &["waitroom", "pass", "config", "clock", "control", "document", "page", "probe", "throttle"]),
     // The nginx of a shop's machine.
-    ("setup", &["waitroom", "doctor", "emulators"]),
+    ("setup", &["waitroom", "doctor", "document", "emulators"]),
     ("page", &["waitroom"]),
     ("poll", &["waitroom"]),
     ("producer", &["waitroom", "pass"]),

@@ -16,6 +16,7 @@ mod fixture;
 mod frozen;
 mod history_line;
 mod mode;
+mod opening_time;
 mod operated_room;
 mod order;
 mod rehearsal;
@@ -25,6 +26,7 @@ mod status;
 mod status_lines;
 mod store;
 mod transport;
+mod typed_time;
 mod undo;
 pub mod wording;
 
@@ -43,9 +45,10 @@ pub use order::Order;
 pub use reply::Reply;
 pub use socket::{RunningRoom, SocketError, SocketFailure, SocketRoom, UpkeepOrder, UpkeepReply};
 pub use status::{Alarm, AlarmChange, AlarmMail, AlarmMailState, AlarmState, Refusals, Status, WindowCount};
-pub use status_lines::{StatusLine, Tone};
+pub use status_lines::{StatusLine, finding_mark, state_mark};
 pub use store::{OperatorLedger, OperatorStore};
 pub use transport::{Advise, Answer, EntriesByMinute, Transport, TransportError};
+pub use typed_time::TypedTime;
 pub use undo::{NothingToUndo, UndoableOrder};
 
 /// Carries out an order by `who`. [`Order::On`], [`Order::OpenAt`], [`Order::Pause`], [`Order::Close`],

@@ -1,6 +1,6 @@
 //! A status as a person reads it: a fact a line, and how good or bad that is.
 
-use document::words;
+use document::{CheckMark, words};
 use waitroom::throttle_rules::{Finding, Verdict};
 use waitroom::{Mode, Room, RoomState, Stretch, Timestamp, Valve};
 
@@ -15,58 +15,45 @@ use crate::{AlarmState, Status};
 pub struct StatusLine {
     pub label: &'static str,
     pub text: String,
-    pub tone: Tone,
+    /// Whether that is good or bad, for a colour. The text says it too.
+    pub mark: Option<CheckMark>,
 }
 
-/// What a fact means for the operator. A colour may show it, and the text says it too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tone {
-    Plain,
-    /// As it should be.
-    Good,
-    /// To be looked at.
-    Doubtful,
-    /// Not to be missed.
-    Bad,
-}
-
-impl Tone {
-    pub fn of_state(state: RoomState) -> Self {
-        match state {
-            RoomState::On => Self::Good,
-            RoomState::Paused | RoomState::Closed | RoomState::ClosedPaused => Self::Doubtful,
-            // Nobody is let in any more, or nobody is kept out of the shop.
-            RoomState::Ended | RoomState::Off => Self::Bad,
-        }
+pub fn state_mark(state: RoomState) -> CheckMark {
+    match state {
+        RoomState::On => CheckMark::Good,
+        RoomState::Paused | RoomState::Closed | RoomState::ClosedPaused => CheckMark::Doubtful,
+        // Nobody is let in any more, or nobody is kept out of the shop.
+        RoomState::Ended | RoomState::Off => CheckMark::Bad,
     }
+}
 
-    pub fn of_finding(finding: &Finding) -> Self {
-        match finding.verdict {
-            _ if finding.refused => Self::Doubtful,
-            Verdict::Well => Self::Good,
-            Verdict::Slow => Self::Doubtful,
-            Verdict::Failing => Self::Bad,
-        }
+pub fn finding_mark(finding: &Finding) -> CheckMark {
+    match finding.verdict {
+        _ if finding.refused => CheckMark::Doubtful,
+        Verdict::Well => CheckMark::Good,
+        Verdict::Slow => CheckMark::Doubtful,
+        Verdict::Failing => CheckMark::Bad,
     }
 }
 
 impl StatusLine {
     fn new(label: &'static str, text: impl Into<String>) -> Self {
-        Self { label, text: text.into(), tone: Tone::Plain }
+        Self { label, text: text.into(), mark: None }
     }
 
-    fn toned(label: &'static str, tone: Tone, text: impl Into<String>) -> Self {
-        Self { tone, ..Self::new(label, text) }
+    fn marked(label: &'static str, mark: CheckMark, text: impl Into<String>) -> Self {
+        Self { mark: Some(mark), ..Self::new(label, text) }
     }
 }
 
 impl Status {
     /// The room's state.
-    pub fn state(&self) -> (String, Tone) {
+    pub fn state(&self) -> (String, CheckMark) {
         let state = self.room.state;
         match self.stopped_at {
-            Some(at) => (format!("not running since {at}, when it was {state}"), Tone::Bad),
-            None => (state.to_string(), Tone::of_state(state)),
+            Some(at) => (format!("not running since {at}, when it was {state}"), CheckMark::Bad),
+            None => (state.to_string(), state_mark(state)),
         }
     }
 
@@ -76,7 +63,7 @@ impl Status {
         lines.extend(ahead(self, now));
         lines.extend(counted(self));
         let latest = self.findings.iter().rev().take(5);
-        lines.extend(latest.map(|it| StatusLine::toned("shop's health", Tone::of_finding(it), found(it))));
+        lines.extend(latest.map(|it| StatusLine::marked("shop's health", finding_mark(it), found(it))));
         lines.extend(mode(self));
         lines.extend(ordered(&self.room));
         lines.extend(watched(self));
@@ -89,11 +76,12 @@ impl Status {
 }
 
 fn urgent(status: &Status) -> Vec<StatusLine> {
-    let missing = refusals_missing(status).map(|why| StatusLine::toned("refused", Tone::Doubtful, why));
-    let refused = refused_in_full(status).map(|refused| StatusLine::toned("refused", Tone::Bad, refused));
+    let missing = refusals_missing(status).map(|why| StatusLine::marked("refused", CheckMark::Doubtful, why));
+    let refused =
+        refused_in_full(status).map(|refused| StatusLine::marked("refused", CheckMark::Bad, refused));
     let rehearsal = status.room.rehearsal.map(|_| {
         let left = "under way, or left behind: `beekeeper reset` ends it";
-        StatusLine::toned("rehearsal", Tone::Doubtful, left)
+        StatusLine::marked("rehearsal", CheckMark::Doubtful, left)
     });
     [missing, refused, rehearsal].into_iter().flatten().collect()
 }
@@ -125,7 +113,6 @@ fn counted(status: &Status) -> Vec<StatusLine> {
         0 => String::new(),
         rest => format!(", and {rest} not counted yet or left otherwise"),
     };
-    let held = if line.slow { Tone::Doubtful } else { Tone::Plain };
     let mut lines = vec![
         StatusLine::new("joined", joined(status)),
         StatusLine::new("waiting", format!("{}{}", line.waiting, newcomers.unwrap_or_default())),
@@ -134,11 +121,14 @@ fn counted(status: &Status) -> Vec<StatusLine> {
         StatusLine::new("line reached", line.reached.to_string()),
         StatusLine::new("this window", window(0)),
         StatusLine::new("window before", window(1)),
-        StatusLine::toned("rate", held, rate(status)),
+        StatusLine {
+            mark: line.slow.then_some(CheckMark::Doubtful),
+            ..StatusLine::new("rate", rate(status))
+        },
     ];
     lines.extend(turnout(status).map(|turnout| StatusLine::new("turnout", turnout)));
     let limited = status.limited.as_ref().map(refused_by_limit);
-    lines.extend(limited.map(|limited| StatusLine::toned("join limit", Tone::Doubtful, limited)));
+    lines.extend(limited.map(|limited| StatusLine::marked("join limit", CheckMark::Doubtful, limited)));
     lines
 }
 
@@ -195,15 +185,16 @@ fn ordered(room: &Room) -> impl Iterator<Item = StatusLine> {
 /// What watches a room on AWS.
 fn watched(status: &Status) -> Vec<StatusLine> {
     let ringing = || status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing);
-    let tone = if ringing().next().is_some() { Tone::Bad } else { Tone::Good };
+    let mark = if ringing().next().is_some() { CheckMark::Bad } else { CheckMark::Good };
     let dead_letters =
         status.dead_letters.map(|letters| StatusLine::new("dead letters", letters.to_string()));
-    let alarms = alarms(status).map(|alarms| StatusLine::toned("alarms", tone, alarms));
+    let alarms = alarms(status).map(|alarms| StatusLine::marked("alarms", mark, alarms));
     let mut lines: Vec<_> = dead_letters.into_iter().chain(alarms).collect();
-    lines.extend(
-        ringing().map(|alarm| StatusLine::toned("", Tone::Bad, format!("{}: {}", alarm.name, alarm.told()))),
-    );
+    lines
+        .extend(ringing().map(|alarm| {
+            StatusLine::marked("", CheckMark::Bad, format!("{}: {}", alarm.name, alarm.told()))
+        }));
     let mail = status.alarm_mail.as_ref().and_then(alarm_mail);
-    lines.extend(mail.map(|mail| StatusLine::toned("alarm e-mails", Tone::Doubtful, mail.to_string())));
+    lines.extend(mail.map(|mail| StatusLine::marked("alarm e-mails", CheckMark::Doubtful, mail.to_string())));
     lines
 }
