@@ -4,6 +4,7 @@ use std::error::Error;
 
 use control::{ControlError, SocketError};
 use document::Refusal;
+use rooms::UnknownRoom;
 
 use crate::aws::errors::exit_of;
 use crate::exit::{Exit, Failure};
@@ -31,6 +32,9 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
     if let Some(error) = find::<SocketError>(error) {
         return if error.is_nobody() { Exit::Missing } else { Exit::Failed };
     }
+    if find::<UnknownRoom>(error).is_some() {
+        return Exit::Missing;
+    }
     find_by(error, exit_of).map_or(Exit::Failed, |(exit, _)| exit)
 }
 
@@ -45,6 +49,9 @@ pub(crate) fn advice_for(error: &(dyn Error + 'static)) -> Option<String> {
     }
     if let Some(refusal) = find::<Refusal>(error) {
         return refusal.advice.clone();
+    }
+    if let Some(unknown) = find::<UnknownRoom>(error) {
+        return Some(unknown.advice());
     }
     if let Some(error) = find::<SocketError>(error) {
         return Some(unreached::advice_for(error));

@@ -12,21 +12,20 @@ use control::SocketRoom;
 use control::wording::urls;
 use embedded::{EmbeddedStore, OpenError};
 use rand::rngs::SysRng;
+use rooms::{ConfigFolder, PATIENCE, data};
 use server::socket::this_user;
 use tokio::time::timeout;
 use waitroom::ports::{Clock, RoomReader};
 use waitroom::{AuditNote, AuditSubject, Epoch, Mode, Room, RoomId, WebUrl};
 
-use crate::arguments::{Local, OnThisMachine, Which};
-use crate::commands::init::{changes, refuse_own_domain};
-use crate::config_folder::ConfigFolder;
-use crate::data;
+use crate::arguments::{KNOWS_AWS, Local, OnThisMachine, Which};
+use crate::commands::init::refuse_own_domain;
 use crate::demonstration::DemoDoor;
 use crate::exit::{Exit, Failure};
 use crate::local_greeting::DemoGreeting;
 use crate::local_settings::LocalSettings;
 use crate::printer::note;
-use crate::room::{PATIENCE, RoomHandle};
+use crate::room::RoomHandle;
 
 /// A room that is ready to be opened to visitors.
 pub(crate) struct LocalStart {
@@ -207,11 +206,11 @@ impl WrittenRoom {
     fn save(&mut self, after: &RoomConfig) -> Result<()> {
         let Some(before) = &self.file else { return Ok(()) };
         refuse_own_domain(after)?;
-        let changes = changes(before, after);
+        let changes = rooms::changes(before, after);
         if changes.is_empty() {
             note("nothing to save: no flag changes the configuration file");
         } else {
-            let path = ConfigFolder::of_this_user()?.save(after)?;
+            let path = ConfigFolder::of_this_user()?.save(after, KNOWS_AWS)?;
             note(&format!("saved in {}\n  {}", path.display(), changes.join("\n  ")));
         }
         self.file = Some(after.clone());

@@ -5,10 +5,6 @@ mod ask;
 #[cfg_attr(not(feature = "aws"), path = "without_aws.rs")]
 mod aws;
 mod commands;
-mod config_file;
-mod config_folder;
-mod custom_page;
-mod data;
 mod demonstration;
 mod doctor_screen;
 mod ending;
@@ -30,7 +26,6 @@ mod room;
 mod runtime;
 mod scenario_file;
 mod shop_services;
-mod stopped_room;
 mod unreached;
 mod version;
 mod watch;

@@ -8,10 +8,10 @@
 
 use anyhow::Result;
 use config::RoomConfig;
+use rooms::Deployed;
 use url::Url;
 
 use crate::arguments::{AwsCommand, ExamineRoom, SetRate, SharedTable, Which};
-use crate::commands::listed_line::Deployed;
 use crate::room::RoomHandle;
 
 pub(crate) mod deployed {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Result;
 use cloud::{Account, CloudErrorKind, DeployEvent, Removal};
 use report::{EventReport, KeptRecords, ReportRange};
+use rooms::ConfigFolder;
 use waitroom::MinuteRecord;
 use waitroom::ports::{LineLength, Store};
 
@@ -14,7 +15,6 @@ use super::progress::{ProgressDisplay, interruptible};
 use super::rooms::{access, handle};
 use crate::arguments::on_aws::Destroy;
 use crate::ask;
-use crate::config_folder::ConfigFolder;
 use crate::ending;
 use crate::exit::Failure;
 use crate::printer::{note, say};

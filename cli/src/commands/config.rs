@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 use config::{ConfigValue, Region, RoomConfig};
+use rooms::ConfigFolder;
 use serde_json::json;
 use waitroom::RoomId;
 
 use crate::arguments::Config;
-use crate::config_folder::ConfigFolder;
 use crate::printer::say;
 
 pub(crate) fn run(config: &Config, json: bool) -> Result<()> {

@@ -11,6 +11,7 @@ use guard::{
     WhenUnreachable,
 };
 use pass::Discovery;
+use rooms::data;
 use serde_json::json;
 use server::connections::{AccessLog, Limits, serve};
 use server::{ForwardAuth, GuardMetrics, GuardMonitor, TrustedProxies};
@@ -19,7 +20,6 @@ use tokio::sync::watch;
 use waitroom::ports::Clock;
 
 use crate::arguments::GuardArguments;
-use crate::data;
 use crate::exit::{Exit, Failure};
 use crate::guard_data::GuardData;
 use crate::printer::{note, say};

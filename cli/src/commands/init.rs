@@ -4,19 +4,17 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use anyhow::Result;
-use config::{ConfigValue, DomainName, Region, RoomConfig};
+use config::{DomainName, Region, RoomConfig};
 use control::SocketRoom;
 use doctor::{Journey, needs_health};
 use inquire::Confirm;
 use probe::HttpProbe;
+use rooms::{ConfigFolder, data};
 use waitroom::{RoomId, WebUrl};
 
 use super::config::described;
 use crate::arguments::{Init, KNOWS_AWS, Removable, SettingFlags, Throttling};
 use crate::ask::{self, TextQuestion, answer};
-use crate::config_file::toml_value;
-use crate::config_folder::ConfigFolder;
-use crate::data;
 use crate::exit::{Exit, Failure};
 use crate::printer::{note, say};
 use crate::runtime::block_on;
@@ -56,8 +54,8 @@ pub(crate) fn run(init: &Init, json: bool, yes: bool) -> Result<()> {
     for warning in warnings(before, &after, journey.as_ref()) {
         note(&format!("warning: {warning}"));
     }
-    let path = folder.save(&after)?;
-    let of_room = before.map(|before| changes(before, &after)).filter(|changes| !changes.is_empty());
+    let path = folder.save(&after, KNOWS_AWS)?;
+    let of_room = before.map(|before| rooms::changes(before, &after)).filter(|changes| !changes.is_empty());
     if let (Some(_), Some(unchanged)) = (of_room, unchanged_room(&after)?) {
         note(&unchanged);
     }
@@ -69,7 +67,7 @@ pub(crate) fn run(init: &Init, json: bool, yes: bool) -> Result<()> {
     let Some(before) = before else {
         return Ok(say(&format!("{name} is configured in {}\n{NEXT} {name}", path.display()))?);
     };
-    let changes = changes(before, &after);
+    let changes = rooms::changes(before, &after);
     if changes.is_empty() {
         return Ok(say("nothing changed: already set")?);
     }
@@ -311,18 +309,6 @@ fn visit(shop: &WebUrl) -> Result<Journey> {
     let probe = HttpProbe::new()?;
     // The room has no URL before it is deployed. A door is recognised by where it leads.
     block_on(async { Ok(Journey::to(shop.as_url(), &probe, |_| false).await) })
-}
-
-pub(crate) fn changes(before: &RoomConfig, after: &RoomConfig) -> Vec<String> {
-    let shown = |value: Option<ConfigValue<'_>>| {
-        value.map_or_else(|| "not set".into(), |value| toml_value(value).to_string())
-    };
-    let pairs = before.entries().into_iter().zip(after.entries());
-    let pairs = pairs.map(|((row, before), (_, after))| (row.key, shown(before), shown(after)));
-    pairs
-        .filter(|(_, before, after)| before != after)
-        .map(|(key, before, after)| format!("{key}: {before} -> {after}"))
-        .collect()
 }
 
 #[cfg(test)]

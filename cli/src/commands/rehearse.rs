@@ -17,12 +17,12 @@ use rehearsal::{
     CrowdEnd, CrowdProgress, ExpectedVisits, Rehearsal, RehearsalError, RehearsalEvent, RehearsalReport,
     limits_of_an_address,
 };
+use rooms::ConfigFolder;
 use simulation::Arrivals;
 use tokio::sync::Notify;
 
 use crate::arguments::Rehearse;
 use crate::ask;
-use crate::config_folder::ConfigFolder;
 use crate::exit::{Exit, Failure};
 use crate::printer::{LiveLine, note, note_above, readable_width, say};
 use crate::rehearsal_target::RehearsalTarget;
@@ -265,7 +265,6 @@ fn unwritten(file: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config_file;
 
     #[test]
     fn what_limits_or_challenges_one_address_is_named() {
@@ -273,7 +272,7 @@ mod tests {
             let file = format!(
                 "title = 'Sale'\nregion = 'eu-central-1'\nshop = 'https://shop.example'\nrate = 300\n{more}\n"
             );
-            limits_of_an_address(&config_file::read(&"sale".parse().unwrap(), &file).unwrap())
+            limits_of_an_address(&rooms::read_config(&"sale".parse().unwrap(), &file).unwrap())
         };
         assert!(limits("").is_empty());
         assert!(limits("door_requests_per_address = 0\nrequests_per_address = 0").is_empty());

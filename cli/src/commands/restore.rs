@@ -13,6 +13,7 @@ use clock::SystemClock;
 use control::SocketRoom;
 use document::words;
 use embedded::{BackupError, EmbeddedStore, OpenError, Restored};
+use rooms::data;
 use serde_json::json;
 use server::socket;
 use waitroom::ports::Clock;
@@ -20,7 +21,6 @@ use waitroom::{RoomId, Timestamp};
 
 use crate::arguments::Restore;
 use crate::ask;
-use crate::data;
 use crate::exit::{Exit, Failure};
 use crate::printer::{note, say};
 

@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use aws_model::{AccountLimit, AccountLimits, ModelledRoom};
 use config::{Architecture, Region, RoomConfig};
 use document::words;
+use rooms::{ConfigFolder, custom_page};
 use simulation::{
     ArrivalShape, Arrivals, AwsAccount, EarlyVisitors, RoomHost, Scenario, ScenarioInputs, ShopLoad,
     SimulatedOrder, Simulation, SimulationAnswer, SimulationProgress, TimedOrder, quotas_to_raise, rate_for,
@@ -19,8 +20,6 @@ use waitroom::{Mode, Oversubscription, Rate};
 
 use crate::arguments::KNOWS_AWS;
 use crate::arguments::{ScenarioFlags, SimulateEvent, Sought};
-use crate::config_folder::ConfigFolder;
-use crate::custom_page::custom_page;
 use crate::exit::{Exit, Failure};
 use crate::printer::{LiveLine, note, readable_width, say};
 use crate::runtime::{asked_to_stop, block_on};
