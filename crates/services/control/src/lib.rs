@@ -15,6 +15,7 @@ mod fixture;
 #[cfg(test)]
 mod frozen;
 mod history_line;
+mod key_lines;
 mod mode;
 mod opening_time;
 mod operated_room;
@@ -39,7 +40,8 @@ use waitroom::{AuditNote, AuditSubject, Author, KeyOrder, Room, RoomState, Times
 
 use closing::{When, change_unless};
 pub use consequence::Consequence;
-pub use history_line::{HistoryLine, entry_text};
+pub use history_line::{HistoryLine, entry_text, minute_line};
+pub use key_lines::{key_json, key_line};
 pub use operated_room::{ChangedRoom, ControlError, OperatedRoom};
 pub use order::Order;
 pub use reply::Reply;
