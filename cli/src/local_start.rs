@@ -12,14 +12,13 @@ use control::SocketRoom;
 use control::wording::urls;
 use embedded::{EmbeddedStore, OpenError};
 use rand::rngs::SysRng;
-use rooms::{ConfigFolder, PATIENCE, data};
+use rooms::{ConfigFolder, PATIENCE, data, refuse_own_domain};
 use server::socket::this_user;
 use tokio::time::timeout;
 use waitroom::ports::{Clock, RoomReader};
 use waitroom::{AuditNote, AuditSubject, Epoch, Mode, Room, RoomId, WebUrl};
 
 use crate::arguments::{KNOWS_AWS, Local, OnThisMachine, Which};
-use crate::commands::init::refuse_own_domain;
 use crate::demonstration::DemoDoor;
 use crate::exit::{Exit, Failure};
 use crate::local_greeting::DemoGreeting;
@@ -205,7 +204,7 @@ impl WrittenRoom {
     /// Writes the file with what the flags say.
     fn save(&mut self, after: &RoomConfig) -> Result<()> {
         let Some(before) = &self.file else { return Ok(()) };
-        refuse_own_domain(after)?;
+        refuse_own_domain(after).map_err(|refusal| Failure::of(Exit::Usage, refusal))?;
         let changes = rooms::changes(before, after);
         if changes.is_empty() {
             note("nothing to save: no flag changes the configuration file");

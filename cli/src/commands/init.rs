@@ -4,12 +4,11 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use anyhow::Result;
-use config::{DomainName, Region, RoomConfig};
-use control::SocketRoom;
+use config::{Region, RoomConfig};
 use doctor::{Journey, needs_health};
 use inquire::Confirm;
 use probe::HttpProbe;
-use rooms::{ConfigFolder, data};
+use rooms::{ConfigFolder, is_the_room, refuse_own_domain, unchanged_room};
 use waitroom::{RoomId, WebUrl};
 
 use super::config::described;
@@ -44,8 +43,8 @@ pub(crate) fn run(init: &Init, json: bool, yes: bool) -> Result<()> {
     } else {
         (configured(name.clone(), init, before)?, None)
     };
-    refuse_another_region(&folder, before, &after)?;
-    refuse_own_domain(&after)?;
+    folder.refuse_another_region(before, &after).map_err(|refusal| Failure::of(Exit::Failed, refusal))?;
+    refuse_own_domain(&after).map_err(|refusal| Failure::of(Exit::Usage, refusal))?;
     let is_new_shop = before.is_none_or(|before| before.shop != after.shop);
     let journey = match journey {
         None if is_new_shop => Some(check_shop(&after.shop, yes, asks)?),
@@ -74,66 +73,12 @@ pub(crate) fn run(init: &Init, json: bool, yes: bool) -> Result<()> {
     changes.iter().try_for_each(|change| Ok(say(change)?))
 }
 
-/// Says that a room which runs on this machine, or was deployed, is not changed by its file, and what changes it.
-fn unchanged_room(config: &RoomConfig) -> Result<Option<String>> {
-    let RoomConfig { room: name, rate, .. } = config;
-    let running = SocketRoom::certainly_runs_in(&data::directory(None, name)?).then(|| {
-        format!(
-            "{name} runs on this machine, and is unchanged: it reads this file when it starts. So stop it with Ctrl-C and start it \
-             again, and everybody keeps their place: beekeeper local {name}. It keeps the rate that it has; to change that now: \
-             beekeeper set-rate --local {name} {rate}"
-        )
-    });
-    let deployed = config.account.as_ref().map(|_| {
-        format!(
-            "{name} is on AWS, and is unchanged until you deploy it again: beekeeper deploy {name}. That keeps the rate that it has; \
-             to change it now: beekeeper set-rate {name} {rate}"
-        )
-    });
-    let both: Vec<_> = running.into_iter().chain(deployed).collect();
-    Ok(Some(both.join("\n")).filter(|text| !text.is_empty()))
-}
-
-fn refuse_another_region(
-    folder: &ConfigFolder,
-    before: Option<&RoomConfig>,
-    after: &RoomConfig,
-) -> Result<(), Failure> {
-    let deployed = before.filter(|before| before.account.is_some() && before.region != after.region);
-    let Some(RoomConfig { room: name, region: Some(region), .. }) = deployed else { return Ok(()) };
-    let reason = format!(
-        "cannot change the region of {name}: it was deployed in {region}, and its stack would be left there"
-    );
-    let advice = format!(
-        "remove the room with: beekeeper destroy {name}; then delete the line `account` from {}",
-        folder.path(name).display()
-    );
-    Err(Failure::new(Exit::Failed, reason).advising(advice))
-}
-
-/// A domain that is the room's own serves nothing else.
-pub(crate) fn refuse_own_domain(config: &RoomConfig) -> Result<(), Failure> {
-    let own = config.domain.as_ref().map(DomainName::as_str);
-    if own.is_some() && config.shop.as_url().host_str() == own {
-        return Err(is_the_room(&config.shop));
-    }
-    Ok(())
-}
-
-/// The error for a shop that sends its visitors back into the line.
-fn is_the_room(shop: &WebUrl) -> Failure {
-    let circle =
-        format!("{shop} is a waiting room: visitors who are admitted there would be sent round in a circle");
-    Failure::new(Exit::Usage, circle)
-        .advising("give the URL of the shop itself, such as https://shop.example/sale")
-}
-
 /// Requests the shop's page, and asks whether to keep a URL that shows none.
 fn check_shop(shop: &WebUrl, yes: bool, asks: bool) -> Result<Journey> {
     let journey = visit(shop)?;
     note(&journey.to_string());
     if journey.begins_at_a_door() {
-        return Err(is_the_room(shop).into());
+        return Err(Failure::of(Exit::Usage, is_the_room(shop)).into());
     }
     if !journey.arrives() && !yes {
         if !asks {

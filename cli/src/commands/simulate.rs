@@ -208,9 +208,8 @@ fn account(flags: &ScenarioFlags, config: Option<&RoomConfig>, rate: Rate) -> Re
     let mut room = match config {
         None => ModelledRoom::new(rate),
         Some(config) => {
-            let files = custom_page(config)?.map_or(0, |page| page.files().count().saturating_sub(1));
             let architecture = config.architecture.unwrap_or(Architecture::Arm64);
-            ModelledRoom::of(config, architecture, u32::try_from(files).unwrap_or(u32::MAX))
+            ModelledRoom::of(config, architecture, custom_page(config)?.as_ref())
         }
     };
     room.rate = rate;

@@ -1,5 +1,6 @@
 //! The two charts: who waits, and who was released in each minute.
 
+use control::Course;
 use document::CheckMark;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -8,8 +9,6 @@ use ratatui::symbols::Marker;
 use ratatui::text::Line;
 use ratatui::widgets::{Axis, Bar, BarChart, BarGroup, Block, Chart, Dataset, GraphType};
 use waitroom::Rate;
-
-use super::course::Course;
 
 /// A colour is never the only sign: a word always says the same.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 use control::wording::{
     alarms, found, joined, limited, rate, refusals, refusals_missing, stock, urls, waits,
 };
-use control::{AlarmState, Status, finding_mark, state_mark};
+use control::{AlarmState, Course, Status, finding_mark, state_mark};
 use document::{CheckMark, words};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
@@ -13,7 +13,6 @@ use ratatui::widgets::{Block, Paragraph};
 use waitroom::throttle_rules::Verdict;
 
 use super::charts::{Palette, draw_minutes, draw_waiting};
-use super::course::Course;
 use super::fit::fit;
 use super::orders::orders;
 
@@ -165,13 +164,13 @@ fn footer_line(course: &Course, palette: Palette) -> Line<'static> {
 mod tests {
     use std::time::Duration;
 
+    use control::Reading;
     use control::example::{minute_record, suffering};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
     use waitroom::{AuditEntry, AuditedChange, Author, MinuteRecord, Rate, Stretch, Timestamp};
 
     use super::*;
-    use crate::watch::course::Reading;
 
     const MINUTE: Duration = Duration::from_mins(1);
 

@@ -8,6 +8,7 @@
 mod changes;
 mod closing;
 mod consequence;
+mod course;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod example;
 #[cfg(test)]
@@ -40,6 +41,7 @@ use waitroom::{AuditNote, AuditSubject, Author, KeyOrder, Room, RoomState, Times
 
 use closing::{When, change_unless};
 pub use consequence::Consequence;
+pub use course::{Course, Reading};
 pub use history_line::{HistoryLine, entry_text, minute_line};
 pub use key_lines::{key_json, key_line};
 pub use operated_room::{ChangedRoom, ControlError, OperatedRoom};
