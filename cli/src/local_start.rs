@@ -15,7 +15,7 @@ use rand::rngs::SysRng;
 use rooms::{ConfigFolder, PATIENCE, data, refuse_own_domain};
 use server::socket::this_user;
 use tokio::time::timeout;
-use waitroom::ports::{Clock, RoomReader};
+use waitroom::ports::{Clock, PortResult, RoomReader};
 use waitroom::{AuditNote, AuditSubject, Epoch, Mode, Room, RoomId, WebUrl};
 
 use crate::arguments::{KNOWS_AWS, Local, OnThisMachine, Which};
@@ -82,19 +82,7 @@ impl LocalStart {
             written.save(&local.config)?;
         }
         if after != *kept {
-            let Room { settings, url, .. } = after;
-            let (rate, mode) = (settings.rate, settings.mode);
-            let note = |about| AuditNote::new(this_user(), about);
-            if rate != kept.settings.rate {
-                let apply = move |room: &mut Room| room.settings.rate = rate;
-                store.change_room("apply --rate", Some(note(AuditSubject::Rate)), apply).await?;
-            }
-            if mode != kept.settings.mode {
-                let apply = move |room: &mut Room| room.settings.mode = mode;
-                store.change_room("apply --mode", Some(note(AuditSubject::Mode)), apply).await?;
-            }
-            let apply = move |room: &mut Room| (room.settings, room.url) = (settings, url);
-            store.change_room("apply the command line", None, apply).await?;
+            apply(&store, &kept, after).await?;
         }
         let room = store.room().await?;
         // Nobody would stand ahead of anybody.
@@ -131,6 +119,24 @@ impl LocalStart {
             "warning: a rehearsal was left in this room, and its visitors stand in the line. To end it: beekeeper reset".into()
         })
     }
+}
+
+/// Writes what the command line says into the room. A rate and a mode are orders of whoever started it.
+async fn apply(store: &EmbeddedStore, kept: &Room, after: Room) -> PortResult<()> {
+    let Room { settings, url, .. } = after;
+    let (rate, mode) = (settings.rate, settings.mode);
+    let note = |about| AuditNote::new(this_user(), about);
+    if rate != kept.settings.rate {
+        let apply = move |room: &mut Room| room.settings.rate = rate;
+        store.change_room("apply --rate", Some(note(AuditSubject::Rate)), apply).await?;
+    }
+    if mode != kept.settings.mode {
+        let apply = move |room: &mut Room| room.settings.mode = mode;
+        store.change_room("apply --mode", Some(note(AuditSubject::Mode)), apply).await?;
+    }
+    let apply = move |room: &mut Room| (room.settings, room.url) = (settings, url);
+    store.change_room("apply the command line", None, apply).await?;
+    Ok(())
 }
 
 /// A room runs once. Says where it does, because whoever starts it again looks for it.
