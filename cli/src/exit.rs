@@ -1,7 +1,5 @@
 //! Exit codes, which `beekeeper --help` and docs/cli.md document.
 
-use std::error::Error;
-use std::fmt;
 use std::process::ExitCode;
 
 use document::Refusal;
@@ -48,7 +46,8 @@ impl From<Exit> for ExitCode {
 }
 
 /// An error with an exit code, and perhaps with advice.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
     message: String,
@@ -73,14 +72,6 @@ impl Failure {
         Self { advice: Some(advice.into()), ..self }
     }
 }
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl Error for Failure {}
 
 #[cfg(test)]
 mod tests {

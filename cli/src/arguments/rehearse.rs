@@ -7,14 +7,8 @@ use url::Url;
 use waitroom::RoomId;
 
 use super::people::people;
-use super::which::KNOWS_AWS;
+use super::which::naming_a_room;
 use super::{OnThisMachine, Which, examples, time};
-
-const ROOM: &str = if KNOWS_AWS {
-    "Name or URL of the room; required unless --local is given [default with --local: the room in --data, or the only one that runs]"
-} else {
-    "Name or URL of the room [default: the room in --data, or the only one that runs]"
-};
 
 #[derive(Debug, Args)]
 #[command(after_help = examples("Examples:
@@ -29,7 +23,7 @@ The room has to be on, and its line empty. It is marked for the rehearsal, and t
 who was admitted since the last one has to wait again. Ctrl-C stops the visitors, resets the room and reports so far.
 The exit code is 0 if every promise was kept: docs/rehearsal.md"))]
 pub(crate) struct Rehearse {
-    #[arg(help = ROOM)]
+    #[arg(help = naming_a_room!("Name or URL of the room"))]
     pub(crate) room: Option<RehearsedRoom>,
     #[command(flatten)]
     pub(crate) here: OnThisMachine,

@@ -5,14 +5,8 @@ use std::time::Duration;
 use clap::Args;
 use waitroom::RoomId;
 
-use super::which::KNOWS_AWS;
+use super::which::naming_a_room;
 use super::{OnThisMachine, Which, examples, time};
-
-const SOURCE: &str = if KNOWS_AWS {
-    "Name of the room, or a report in a file that ends in .json; required unless --local is given [default with --local: the room in --data, or the only one that runs]"
-} else {
-    "Name of the room, or a report in a file that ends in .json [default: the room in --data, or the only one that runs]"
-};
 
 #[derive(Debug, Args)]
 #[command(after_help = examples("Examples:
@@ -26,7 +20,7 @@ Without --since it is about the last event: the minutes in which visitors joined
 pass, back to an hour in which nobody did. The record of a minute is written when the minute ends, and kept for fourteen
 days."))]
 pub(crate) struct MakeReport {
-    #[arg(help = SOURCE)]
+    #[arg(help = naming_a_room!("Name of the room, or a report in a file that ends in .json"))]
     pub(crate) name: Option<ReportSource>,
     #[command(flatten)]
     pub(crate) here: OnThisMachine,

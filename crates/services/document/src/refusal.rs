@@ -1,7 +1,6 @@
-use std::fmt;
-
 /// Why something is not done, and what the person who wants it can do about that.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
 pub struct Refusal {
     pub problem: String,
     pub advice: Option<String>,
@@ -17,11 +16,3 @@ impl Refusal {
         Self { problem: problem.into(), advice: None }
     }
 }
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.problem)
-    }
-}
-
-impl std::error::Error for Refusal {}
