@@ -38,15 +38,12 @@ async fn open(arguments: &GuardArguments, json: bool) -> Result<()> {
     let keys = keys(arguments, &rules).await?;
     let GuardData { key, sessions, lock } = GuardData::open(&directory, SystemClock.now().as_secs())?;
     let (listeners, directory) = ((door, monitor), &*directory);
-    match crate::aws::shared_sessions(&arguments.shared).await? {
-        Some(shared) => {
-            let guard = Guard::new(rules, key, shared, keys);
-            serve_until(asked_to_stop, guard, listeners, arguments, directory, json).await?;
-        }
-        None => {
-            let guard = Guard::new(rules, key, sessions, keys);
-            serve_until(asked_to_stop, guard, listeners, arguments, directory, json).await?;
-        }
+    if let Some(shared) = crate::aws::shared_sessions(&arguments.shared).await? {
+        let guard = Guard::new(rules, key, shared, keys);
+        serve_until(asked_to_stop, guard, listeners, arguments, directory, json).await?;
+    } else {
+        let guard = Guard::new(rules, key, sessions, keys);
+        serve_until(asked_to_stop, guard, listeners, arguments, directory, json).await?;
     }
     drop(lock);
     if !json {
