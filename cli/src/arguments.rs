@@ -23,11 +23,10 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use control::Order;
+use control::{Order, TypedTime};
 use url::Url;
 use waitroom::{
-    AuditEntry, HelpCode, Message, MinuteRecord, Mode, Notice, Rate, RateError, RoomId, StockSize, Stretch,
-    WebUrl,
+    AuditEntry, HelpCode, Message, Mode, Notice, Rate, RateError, RoomId, StockSize, Stretch, WebUrl,
 };
 
 pub(crate) use doctor::ExamineRoom;
@@ -46,7 +45,6 @@ pub(crate) use throttling::Throttling;
 pub(crate) use which::{KNOWS_AWS, LOCAL, OnThisMachine, Which, examples};
 
 use crate::log::LogFilter;
-use crate::typed_time::TypedTime;
 
 /// A virtual waiting room that you own
 #[derive(Debug, Parser)]
@@ -318,7 +316,7 @@ pub(crate) struct ShowStatus {
     #[arg(long)]
     pub(crate) watch: bool,
     /// How often --watch reads the status, from 1s to 1h
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = every, requires = "watch")]
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = time::between("1s", "1h"), requires = "watch")]
     pub(crate) every: Duration,
 }
 
@@ -339,7 +337,7 @@ pub(crate) struct History {
     #[arg(long, conflicts_with = "limit")]
     pub(crate) minutes: bool,
     /// How far back --minutes begins, from 1m to 14d
-    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = past, requires = "minutes")]
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = time::between("1m", "14d"), requires = "minutes")]
     pub(crate) since: Duration,
 }
 
@@ -484,14 +482,6 @@ fn some(text: &str) -> Result<Rate, String> {
     let nobody = text.parse() == Ok(0_u32);
     let pause = if nobody { "to let nobody in, use: beekeeper pause NAME; " } else { "" };
     text.parse().map_err(|error: RateError| format!("{pause}{error}"))
-}
-
-fn every(text: &str) -> Result<Duration, String> {
-    time::between(text, Duration::from_secs(1)..=Duration::from_hours(1), "must be from 1s to 1h")
-}
-
-fn past(text: &str) -> Result<Duration, String> {
-    time::between(text, Duration::from_mins(1)..=MinuteRecord::KEPT, "must be from 1m to 14d")
 }
 
 #[cfg(test)]

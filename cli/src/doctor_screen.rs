@@ -1,7 +1,7 @@
 //! Shows the checks of `beekeeper doctor` as they end.
 
 use anyhow::Result;
-use doctor::{CheckResult, DoctorCheck, DoctorReport, Examined, RunningCheck};
+use doctor::{DoctorCheck, DoctorReport, Examined, RunningCheck};
 
 use crate::exit::{Exit, Failure};
 use crate::printer::{Colours, LiveLine, say};
@@ -72,12 +72,7 @@ impl DoctorScreen {
 /// One line, and what to do on the next.
 fn text(check: &DoctorCheck, colours: Colours) -> String {
     let DoctorCheck { name, result, found, advice } = check;
-    let word = format!("{:<11}", result.as_str());
-    let word = match result {
-        CheckResult::Ok => colours.green(&word),
-        CheckResult::Warning | CheckResult::NotChecked => colours.yellow(&word),
-        CheckResult::Problem => colours.red(&word),
-    };
+    let word = colours.marked(Some(result.mark()), &format!("{:<11}", result.as_str()));
     let below = format!("\n{:27}", "");
     let found = found.replace('\n', &below);
     let advice = advice.as_ref().map(|advice| format!("{below}{advice}")).unwrap_or_default();

@@ -3,6 +3,8 @@
 use std::error::Error;
 
 use control::{ControlError, SocketError};
+use document::Refusal;
+use rooms::UnknownRoom;
 
 use crate::aws::errors::exit_of;
 use crate::exit::{Exit, Failure};
@@ -30,6 +32,9 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
     if let Some(error) = find::<SocketError>(error) {
         return if error.is_nobody() { Exit::Missing } else { Exit::Failed };
     }
+    if find::<UnknownRoom>(error).is_some() {
+        return Exit::Missing;
+    }
     find_by(error, exit_of).map_or(Exit::Failed, |(exit, _)| exit)
 }
 
@@ -41,6 +46,12 @@ pub(crate) fn advice(error: &anyhow::Error) -> Option<String> {
 pub(crate) fn advice_for(error: &(dyn Error + 'static)) -> Option<String> {
     if let Some(failure) = find::<Failure>(error) {
         return failure.advice.clone();
+    }
+    if let Some(refusal) = find::<Refusal>(error) {
+        return refusal.advice.clone();
+    }
+    if let Some(unknown) = find::<UnknownRoom>(error) {
+        return Some(unknown.advice());
     }
     if let Some(error) = find::<SocketError>(error) {
         return Some(unreached::advice_for(error));

@@ -1,8 +1,8 @@
 //! Exit codes, which `beekeeper --help` and docs/cli.md document.
 
-use std::error::Error;
-use std::fmt;
 use std::process::ExitCode;
+
+use document::Refusal;
 
 /// Scripts rely on these codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,8 @@ impl From<Exit> for ExitCode {
 }
 
 /// An error with an exit code, and perhaps with advice.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
     message: String,
@@ -63,18 +64,14 @@ impl Failure {
         Self { exit, message: message.into(), advice: None }
     }
 
+    pub(crate) fn of(exit: Exit, refusal: Refusal) -> Self {
+        Self { exit, message: refusal.to_string(), advice: refusal.advice }
+    }
+
     pub(crate) fn advising(self, advice: impl Into<String>) -> Self {
         Self { advice: Some(advice.into()), ..self }
     }
 }
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl Error for Failure {}
 
 #[cfg(test)]
 mod tests {

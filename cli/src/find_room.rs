@@ -4,14 +4,13 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use control::{ControlError, Order, Reply, SocketRoom, Transport};
+use rooms::{StoppedRoom, data};
 use waitroom::RoomId;
 
 use crate::arguments::{LOCAL, Which};
-use crate::data;
 use crate::exit::{Exit, Failure};
 use crate::printer::note;
 use crate::room::RoomHandle;
-use crate::stopped_room::StoppedRoom;
 use crate::unreached::for_a_room_here;
 
 impl RoomHandle {

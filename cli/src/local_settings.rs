@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use config::RoomConfig;
 use page::Design;
+use rooms::data;
 use waitroom::{Rate, Room, RoomId, Settings, Title, WebUrl};
 
 use crate::arguments::{Removable, SettingFlags};
-use crate::data;
 use crate::demonstration::is_demonstration;
 use crate::exit::{Exit, Failure};
 use crate::flags_file::place_of;
@@ -88,7 +88,6 @@ mod tests {
 
     use super::*;
     use crate::arguments::{Arguments, Command};
-    use crate::config_file;
 
     const FILE: &str = "title = \"Seal's Spring Sale\"\nregion = \"eu-central-1\"\nshop = \"https://shop.example/sale\"\n\
         rate = 300\nthrottle = true\nhealth = \"https://shop.example/up\"\nadmission_minutes = 5\n";
@@ -100,7 +99,7 @@ mod tests {
     }
 
     fn file() -> RoomConfig {
-        config_file::read(&name(), FILE).unwrap()
+        rooms::read_config(&name(), FILE).unwrap()
     }
 
     fn name() -> RoomId {

@@ -12,21 +12,19 @@ use control::SocketRoom;
 use control::wording::urls;
 use embedded::{EmbeddedStore, OpenError};
 use rand::rngs::SysRng;
+use rooms::{ConfigFolder, PATIENCE, data, refuse_own_domain};
 use server::socket::this_user;
 use tokio::time::timeout;
-use waitroom::ports::{Clock, RoomReader};
+use waitroom::ports::{Clock, PortResult, RoomReader};
 use waitroom::{AuditNote, AuditSubject, Epoch, Mode, Room, RoomId, WebUrl};
 
-use crate::arguments::{Local, OnThisMachine, Which};
-use crate::commands::init::{changes, refuse_own_domain};
-use crate::config_folder::ConfigFolder;
-use crate::data;
+use crate::arguments::{KNOWS_AWS, Local, OnThisMachine, Which};
 use crate::demonstration::DemoDoor;
 use crate::exit::{Exit, Failure};
 use crate::local_greeting::DemoGreeting;
 use crate::local_settings::LocalSettings;
 use crate::printer::note;
-use crate::room::{PATIENCE, RoomHandle};
+use crate::room::RoomHandle;
 
 /// A room that is ready to be opened to visitors.
 pub(crate) struct LocalStart {
@@ -84,19 +82,7 @@ impl LocalStart {
             written.save(&local.config)?;
         }
         if after != *kept {
-            let Room { settings, url, .. } = after;
-            let (rate, mode) = (settings.rate, settings.mode);
-            let note = |about| AuditNote::new(this_user(), about);
-            if rate != kept.settings.rate {
-                let apply = move |room: &mut Room| room.settings.rate = rate;
-                store.change_room("apply --rate", Some(note(AuditSubject::Rate)), apply).await?;
-            }
-            if mode != kept.settings.mode {
-                let apply = move |room: &mut Room| room.settings.mode = mode;
-                store.change_room("apply --mode", Some(note(AuditSubject::Mode)), apply).await?;
-            }
-            let apply = move |room: &mut Room| (room.settings, room.url) = (settings, url);
-            store.change_room("apply the command line", None, apply).await?;
+            apply(&store, &kept, after).await?;
         }
         let room = store.room().await?;
         // Nobody would stand ahead of anybody.
@@ -133,6 +119,24 @@ impl LocalStart {
             "warning: a rehearsal was left in this room, and its visitors stand in the line. To end it: beekeeper reset".into()
         })
     }
+}
+
+/// Writes what the command line says into the room. A rate and a mode are orders of whoever started it.
+async fn apply(store: &EmbeddedStore, kept: &Room, after: Room) -> PortResult<()> {
+    let Room { settings, url, .. } = after;
+    let (rate, mode) = (settings.rate, settings.mode);
+    let note = |about| AuditNote::new(this_user(), about);
+    if rate != kept.settings.rate {
+        let apply = move |room: &mut Room| room.settings.rate = rate;
+        store.change_room("apply --rate", Some(note(AuditSubject::Rate)), apply).await?;
+    }
+    if mode != kept.settings.mode {
+        let apply = move |room: &mut Room| room.settings.mode = mode;
+        store.change_room("apply --mode", Some(note(AuditSubject::Mode)), apply).await?;
+    }
+    let apply = move |room: &mut Room| (room.settings, room.url) = (settings, url);
+    store.change_room("apply the command line", None, apply).await?;
+    Ok(())
 }
 
 /// A room runs once. Says where it does, because whoever starts it again looks for it.
@@ -206,12 +210,12 @@ impl WrittenRoom {
     /// Writes the file with what the flags say.
     fn save(&mut self, after: &RoomConfig) -> Result<()> {
         let Some(before) = &self.file else { return Ok(()) };
-        refuse_own_domain(after)?;
-        let changes = changes(before, after);
+        refuse_own_domain(after).map_err(|refusal| Failure::of(Exit::Usage, refusal))?;
+        let changes = rooms::changes(before, after);
         if changes.is_empty() {
             note("nothing to save: no flag changes the configuration file");
         } else {
-            let path = ConfigFolder::of_this_user()?.save(after)?;
+            let path = ConfigFolder::of_this_user()?.save(after, KNOWS_AWS)?;
             note(&format!("saved in {}\n  {}", path.display(), changes.join("\n  ")));
         }
         self.file = Some(after.clone());

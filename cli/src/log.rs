@@ -20,29 +20,22 @@ const ACCESS: &str = "access";
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LogFilter(Targets);
 
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum LogFilterError {
-    /// A word that is neither a level nor `module=level`. `Targets` would read it as a module at level trace, so a
-    /// misspelt level would silence everything else.
-    #[error(
-        "{0:?} is not a level (error, warn, info, debug, trace or off); write levels of modules like consumer=debug"
-    )]
-    NotALevel(String),
-    #[error(transparent)]
-    Malformed(#[from] ParseError),
-}
-
 impl FromStr for LogFilter {
-    type Err = LogFilterError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, LogFilterError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let directives: Vec<_> = text.split(',').map(str::trim).collect();
         // `LevelFilter` parses an empty string as the level error.
         let is_level = |text: &str| !text.is_empty() && text.parse::<LevelFilter>().is_ok();
-        match directives.iter().find(|directive| !directive.contains('=') && !is_level(directive)) {
-            Some(&directive) => Err(LogFilterError::NotALevel(directive.into())),
-            None => Ok(Self(directives.join(",").parse()?)),
+        // `Targets` would read a misspelt level as a module at level trace, and silence everything else.
+        if let Some(word) =
+            directives.iter().find(|directive| !directive.contains('=') && !is_level(directive))
+        {
+            return Err(format!(
+                "{word:?} is not a level (error, warn, info, debug, trace or off); write levels of modules like consumer=debug"
+            ));
         }
+        directives.join(",").parse().map(Self).map_err(|error: ParseError| error.to_string())
     }
 }
 

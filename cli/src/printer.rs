@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 
+use document::CheckMark;
 use document::wrap::wrapped;
 use ratatui::crossterm::terminal;
 use tracing_subscriber::fmt::MakeWriter;
@@ -123,6 +124,15 @@ impl Colours {
     /// For what is as it should be.
     pub(crate) fn green(self, text: &str) -> String {
         self.coloured("32", text)
+    }
+
+    pub(crate) fn marked(self, mark: Option<CheckMark>, text: &str) -> String {
+        match mark {
+            None => text.to_owned(),
+            Some(CheckMark::Good) => self.green(text),
+            Some(CheckMark::Doubtful) => self.yellow(text),
+            Some(CheckMark::Bad) => self.red(text),
+        }
     }
 
     fn coloured(self, code: &str, text: &str) -> String {

@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 use probe::WebAddress;
+use rooms::data;
 use url::Url;
 
 use crate::arguments::{KNOWS_AWS, LOCAL, Rehearse, RehearsedRoom};
-use crate::data;
 use crate::exit::{Exit, Failure};
 use crate::room::RoomHandle;
 

@@ -3,22 +3,17 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Result, bail};
 use control::{OperatedRoom, SocketRoom, Transport, UpkeepOrder, UpkeepReply};
 use embedded::BackedUp;
 use probe::WebAddress;
+use rooms::{StoppedRoom, data};
 use url::Url;
 use waitroom::RoomId;
 
 use crate::arguments::LOCAL;
 use crate::aws::deployed::{DeployedRoom, address};
-use crate::data;
-use crate::stopped_room::StoppedRoom;
-
-/// How long a room or an AWS account may take to answer a question that is asked by the way.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(4);
 
 /// A room, as a command has it.
 #[derive(Clone, Debug)]

@@ -13,6 +13,11 @@ pub(crate) fn block_on<T>(command: impl Future<Output = Result<T>>) -> Result<T>
     done
 }
 
+/// Runs a command that has much to do at once.
+pub(crate) fn block_on_all_cores(command: impl Future<Output = Result<()>>) -> Result<()> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(command)
+}
+
 /// Listens on the address that this flag gave.
 pub(crate) async fn listen_at(address: SocketAddr, flag: &str) -> Result<TcpListener> {
     let listener = TcpListener::bind(address).await;

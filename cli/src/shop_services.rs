@@ -8,7 +8,7 @@ use clap::{CommandFactory, Parser};
 use setup::ShopServices;
 use waitroom::WebUrl;
 
-use crate::arguments::{Arguments, Command, Removable};
+use crate::arguments::{Arguments, Command, GuardArguments, Local, Removable};
 use crate::exit::{Exit, Failure};
 use crate::flags_file;
 
@@ -50,6 +50,27 @@ pub(crate) fn shop_services(room_file: &Path, guard_file: &Path) -> Result<ShopS
         let advice = format!("give the room its own name, such as https://wait.{shop_host}, in both files");
         return Err(Failure::new(Exit::Failed, problem).advising(advice).into());
     }
+    Ok(ShopServices {
+        room: name,
+        shop_host,
+        room_host,
+        url: without_slash(url),
+        room_listens: room.address(),
+        guard_listens: guard.listen,
+        guard_monitor: guard.metrics,
+        data: room.data.clone(),
+        warnings: warnings(&room, room_file, &guard, guard_file, shop),
+    })
+}
+
+/// What would go wrong behind the shop's nginx.
+fn warnings(
+    room: &Local,
+    room_file: &Path,
+    guard: &GuardArguments,
+    guard_file: &Path,
+    shop: &WebUrl,
+) -> Vec<String> {
     let mut warnings = Vec::new();
     if room.trust_proxy.is_empty() {
         warnings.push(format!(
@@ -73,17 +94,7 @@ pub(crate) fn shop_services(room_file: &Path, guard_file: &Path) -> Result<ShopS
             health.as_url().path()
         ));
     }
-    Ok(ShopServices {
-        room: name,
-        shop_host,
-        room_host,
-        url: without_slash(url),
-        room_listens: room.address(),
-        guard_listens: guard.listen,
-        guard_monitor: guard.metrics,
-        data: room.data.clone(),
-        warnings,
-    })
+    warnings
 }
 
 /// What a service is started with.

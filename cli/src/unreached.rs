@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use control::{SocketError, SocketFailure, SocketRoom};
+use rooms::data;
 use waitroom::RoomId;
 
 use crate::arguments::{LOCAL, ROOM_FILE};
-use crate::data;
 use crate::exit::{Exit, Failure};
 use crate::flags_file::text_of;
 

@@ -8,44 +8,22 @@
 
 use anyhow::Result;
 use config::RoomConfig;
+use rooms::Deployed;
 use url::Url;
 
 use crate::arguments::{AwsCommand, ExamineRoom, SetRate, SharedTable, Which};
-use crate::commands::listed_line::Deployed;
 use crate::room::RoomHandle;
 
 pub(crate) mod deployed {
     use std::convert::Infallible;
 
-    use guard::{LiveSession, LiveSessions, OneSession, Opening, SessionsFault};
+    use guard::FileSessions;
     use probe::WebAddress;
     use url::Url;
 
     pub(crate) type DeployedRoom = Infallible;
-    pub(crate) type SharedSessions = NoSessions;
-
     /// No guard shares its sessions.
-    pub(crate) enum NoSessions {}
-
-    impl LiveSessions for NoSessions {
-        async fn open(
-            &self,
-            _: &str,
-            _: LiveSession,
-            _: OneSession,
-            _: u64,
-        ) -> Result<Opening, SessionsFault> {
-            match *self {}
-        }
-
-        async fn keep(&self, _: &str, _: LiveSession, _: u64) -> Result<bool, SessionsFault> {
-            match *self {}
-        }
-
-        fn count(&self, _: u64) -> Option<usize> {
-            match *self {}
-        }
-    }
+    pub(crate) type SharedSessions = FileSessions;
 
     pub(crate) fn address(none: &DeployedRoom, _: Url) -> WebAddress {
         match *none {}

@@ -2,7 +2,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueHint};
 use guard::{Bypass, OneSession};
 use http::Method;
 use http::method::InvalidMethod;
@@ -47,19 +48,19 @@ pub(crate) struct GuardArguments {
     pub(crate) keys: Option<PathBuf>,
     /// Which session counts when a visitor comes with a new pass in another browser: the newest ends the one before, the first keeps
     /// the others out
-    #[arg(long, value_name = "WHICH", default_value = "newest")]
-    pub(crate) one_session: WhichSession,
+    #[arg(long, value_name = "WHICH", default_value = "newest", value_parser = which_session())]
+    pub(crate) one_session: OneSession,
     /// Bind each pass to one browser: a link that is given away opens nothing, for one more redirect
     #[arg(long)]
     pub(crate) bind: bool,
     /// How old a pass may be when it is exchanged for a session, from 30s to 1h
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = pass_age)]
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time::between("30s", "1h"))]
     pub(crate) pass_age: Duration,
     /// How long a visitor may do nothing, from 1m to 1d
-    #[arg(long, value_name = "TIME", default_value = "20m", value_parser = session)]
+    #[arg(long, value_name = "TIME", default_value = "20m", value_parser = time::between("1m", "1d"))]
     pub(crate) idle: Duration,
     /// How long a session lasts at most, from 1m to 1d
-    #[arg(long, value_name = "TIME", default_value = "2h", value_parser = session)]
+    #[arg(long, value_name = "TIME", default_value = "2h", value_parser = time::between("1m", "1d"))]
     pub(crate) session: Duration,
     /// Path that needs no session: /robots.txt is this path, /static/ everything below it; repeat it for several
     #[arg(long, value_name = "PATH", value_parser = |path: &str| Bypass::path(path))]
@@ -77,7 +78,7 @@ pub(crate) struct GuardArguments {
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) trust_proxy: Vec<TrustedProxy>,
     /// Let everybody in after the room has not answered for so long, from 1m to 1h, until it answers again [default: never]
-    #[arg(long, value_name = "TIME", value_parser = open_after, conflicts_with = "keys")]
+    #[arg(long, value_name = "TIME", value_parser = time::between("1m", "1h"), conflicts_with = "keys")]
     pub(crate) open_after: Option<Duration>,
     /// The shop is reached by http and not by https: only for a test on this machine
     #[arg(long)]
@@ -87,34 +88,12 @@ pub(crate) struct GuardArguments {
     pub(crate) metrics: Option<SocketAddr>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum WhichSession {
-    Newest,
-    First,
-}
-
-impl From<WhichSession> for OneSession {
-    fn from(which: WhichSession) -> Self {
-        match which {
-            WhichSession::Newest => Self::Newest,
-            WhichSession::First => Self::First,
-        }
-    }
+fn which_session() -> impl TypedValueParser<Value = OneSession> {
+    PossibleValuesParser::new(["newest", "first"])
+        .map(|which| if which == "first" { OneSession::First } else { OneSession::Newest })
 }
 
 /// Browsers write methods in upper case, and `options` is another method than `OPTIONS`.
 fn method(text: &str) -> Result<Method, InvalidMethod> {
     text.to_ascii_uppercase().parse()
-}
-
-fn pass_age(text: &str) -> Result<Duration, String> {
-    time::between(text, Duration::from_secs(30)..=Duration::from_hours(1), "must be from 30s to 1h")
-}
-
-fn session(text: &str) -> Result<Duration, String> {
-    time::between(text, Duration::from_mins(1)..=Duration::from_hours(24), "must be from 1m to 1d")
-}
-
-fn open_after(text: &str) -> Result<Duration, String> {
-    time::between(text, Duration::from_mins(1)..=Duration::from_hours(1), "must be from 1m to 1h")
 }

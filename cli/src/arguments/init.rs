@@ -5,7 +5,7 @@ use waitroom::RoomId;
 use super::which::KNOWS_AWS;
 use super::{Removable, SettingFlags, examples};
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = examples("Examples:
   beekeeper init                                           ask for everything
   beekeeper init spring-sale                               ask again, with the present answers as defaults

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use pass::KeyRecord;
 
 use super::{Which, examples, time};
 
@@ -51,7 +50,7 @@ pub(crate) struct RotateKeys {
     pub(crate) which: Which,
     /// How long to publish the new key before the room signs with it, from 6m to 1d. An HTTP API at Amazon API Gateway keeps
     /// the published keys for up to 2h
-    #[arg(long, value_name = "TIME", default_value = "6m", value_parser = lead_time)]
+    #[arg(long, value_name = "TIME", default_value = "6m", value_parser = time::between("6m", "1d"))]
     pub(crate) lead_time: Duration,
 }
 
@@ -63,8 +62,4 @@ pub(crate) struct DropKey {
     /// The id of the key, or its beginning; without a hyphen that it begins with
     #[arg(allow_hyphen_values = true)]
     pub(crate) id: String,
-}
-
-fn lead_time(text: &str) -> Result<Duration, String> {
-    time::between(text, KeyRecord::LEAD_TIME..=Duration::from_hours(24), "must be from 6m to 1d")
 }

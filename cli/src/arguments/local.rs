@@ -45,7 +45,7 @@ pub(crate) struct Local {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) data: Option<PathBuf>,
     /// Length of a minute, from 1s to 60s, for demonstrations and tests
-    #[arg(long, default_value = "60s", value_parser = minute)]
+    #[arg(long, default_value = "60s", value_parser = time::between("1s", "60s"))]
     pub(crate) minute: Duration,
     /// Visitors of a demonstration who always wait ahead of you; 0 for none [default: 8; with --shop or --url 0]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1000))]
@@ -78,10 +78,6 @@ impl Local {
 
 fn on_this_machine(port: u16) -> SocketAddr {
     (Ipv4Addr::LOCALHOST, port).into()
-}
-
-fn minute(text: &str) -> Result<Duration, String> {
-    time::between(text, Duration::from_secs(1)..=Duration::from_mins(1), "a minute must be from 1s to 60s")
 }
 
 /// The room's own URL. Its routes are below it, so it cannot end in a query or in one of them.
@@ -141,9 +137,10 @@ mod tests {
 
     #[test]
     fn a_minute_is_at_most_a_minute() {
+        let minute = time::between("1s", "60s");
         assert_eq!(minute("5s"), Ok(Duration::from_secs(5)));
         assert_eq!(minute("1m"), Ok(Duration::from_mins(1)));
-        assert_eq!(minute("2m"), Err("a minute must be from 1s to 60s".into()));
+        assert_eq!(minute("2m"), Err("must be from 1s to 60s".into()));
         assert!(minute("soon").unwrap_err().ends_with("write it like 5s or 1m"));
     }
 }

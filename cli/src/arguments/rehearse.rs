@@ -7,14 +7,8 @@ use url::Url;
 use waitroom::RoomId;
 
 use super::people::people;
-use super::which::KNOWS_AWS;
+use super::which::naming_a_room;
 use super::{OnThisMachine, Which, examples, time};
-
-const ROOM: &str = if KNOWS_AWS {
-    "Name or URL of the room; required unless --local is given [default with --local: the room in --data, or the only one that runs]"
-} else {
-    "Name or URL of the room [default: the room in --data, or the only one that runs]"
-};
 
 #[derive(Debug, Args)]
 #[command(after_help = examples("Examples:
@@ -29,7 +23,7 @@ The room has to be on, and its line empty. It is marked for the rehearsal, and t
 who was admitted since the last one has to wait again. Ctrl-C stops the visitors, resets the room and reports so far.
 The exit code is 0 if every promise was kept: docs/rehearsal.md"))]
 pub(crate) struct Rehearse {
-    #[arg(help = ROOM)]
+    #[arg(help = naming_a_room!("Name or URL of the room"))]
     pub(crate) room: Option<RehearsedRoom>,
     #[command(flatten)]
     pub(crate) here: OnThisMachine,
@@ -43,7 +37,7 @@ pub(crate) struct Rehearse {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
     /// End the rehearsal after this time at the latest, from 10s to 4h
-    #[arg(long, value_name = "TIME", default_value = "30m", value_parser = at_most)]
+    #[arg(long, value_name = "TIME", default_value = "30m", value_parser = time::between("10s", "4h"))]
     pub(crate) at_most: Duration,
     /// Follow to the shop with the pass; otherwise the visitors stop before it
     #[arg(long)]
@@ -120,10 +114,6 @@ pub(super) fn shape(text: &str) -> Result<ArrivalShape, String> {
 /// Whether this is a file of counts, as seen from a folder, and no shape.
 pub(crate) fn names_file(shape: &str, folder: &Path) -> bool {
     shape.parse::<ArrivalShape>().is_err() && (shape.contains(['.', '/']) || folder.join(shape).is_file())
-}
-
-fn at_most(text: &str) -> Result<Duration, String> {
-    time::between(text, Duration::from_secs(10)..=Duration::from_hours(4), "must be from 10s to 4h")
 }
 
 #[cfg(test)]

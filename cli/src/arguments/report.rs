@@ -3,16 +3,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
-use waitroom::{MinuteRecord, RoomId};
+use waitroom::RoomId;
 
-use super::which::KNOWS_AWS;
+use super::which::naming_a_room;
 use super::{OnThisMachine, Which, examples, time};
-
-const SOURCE: &str = if KNOWS_AWS {
-    "Name of the room, or a report in a file that ends in .json; required unless --local is given [default with --local: the room in --data, or the only one that runs]"
-} else {
-    "Name of the room, or a report in a file that ends in .json [default: the room in --data, or the only one that runs]"
-};
 
 #[derive(Debug, Args)]
 #[command(after_help = examples("Examples:
@@ -26,12 +20,12 @@ Without --since it is about the last event: the minutes in which visitors joined
 pass, back to an hour in which nobody did. The record of a minute is written when the minute ends, and kept for fourteen
 days."))]
 pub(crate) struct MakeReport {
-    #[arg(help = SOURCE)]
+    #[arg(help = naming_a_room!("Name of the room, or a report in a file that ends in .json"))]
     pub(crate) name: Option<ReportSource>,
     #[command(flatten)]
     pub(crate) here: OnThisMachine,
     /// How far back the report begins, from 1m to 14d [default: at the beginning of the last event]
-    #[arg(long, value_name = "TIME", value_parser = past)]
+    #[arg(long, value_name = "TIME", value_parser = time::between("1m", "14d"))]
     pub(crate) since: Option<Duration>,
     /// Write a page with plots into this file, which is replaced
     #[arg(long, value_name = "FILE")]
@@ -71,8 +65,4 @@ impl MakeReport {
         };
         Which { name, here: self.here.clone() }
     }
-}
-
-fn past(text: &str) -> Result<Duration, String> {
-    time::between(text, Duration::from_mins(1)..=MinuteRecord::KEPT, "must be from 1m to 14d")
 }

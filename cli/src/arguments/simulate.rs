@@ -55,7 +55,7 @@ pub(crate) struct SimulateEvent {
     #[arg(long, value_name = "WHAT", help = FIND)]
     pub(crate) find: Option<Sought>,
     /// Within which time the last visitor has to be released, from 1m to 14d
-    #[arg(long, value_name = "TIME", value_parser = within, requires = "find", required_if_eq("find", "rate"))]
+    #[arg(long, value_name = "TIME", value_parser = time::between("1m", "14d"), requires = "find", required_if_eq("find", "rate"))]
     pub(crate) within: Option<Duration>,
     /// Also write the answer as a page into this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -84,7 +84,7 @@ pub(crate) struct ScenarioFlags {
     #[arg(long, value_name = "PERCENT", value_parser = oversubscription, allow_negative_numbers = true)]
     pub(crate) oversubscribe: Option<Oversubscription>,
     /// The room opens so long after the first visitor comes; until then people join and wait
-    #[arg(long, value_name = "TIME", value_parser = opens_after)]
+    #[arg(long, value_name = "TIME", value_parser = time::between("1s", "7d"))]
     pub(crate) opens_after: Option<Duration>,
     /// How many of a hundred come before it opens, evenly; the others come as --arrivals says, from the opening on
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true)]
@@ -103,14 +103,14 @@ pub(crate) struct ScenarioFlags {
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true)]
     pub(crate) never_enter: Option<f64>,
     /// How fast the shop answers while it is well; with it the throttle acts
-    #[arg(long, value_name = "TIME", value_parser = answer)]
+    #[arg(long, value_name = "TIME", value_parser = time::between("1ms", "1m"))]
     pub(crate) shop_answers_in: Option<Duration>,
     /// How many visitors a minute the shop bears; with twice as many it answers four times slower
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) shop_bears: Option<Rate>,
     #[arg(long, value_name = "PLACES", value_parser = places, help = DISORDER, allow_negative_numbers = true)]
     pub(crate) disorder: Option<u64>,
-    #[arg(long, value_name = "TIME", value_parser = lag, help = COUNT_LAG)]
+    #[arg(long, value_name = "TIME", value_parser = time::between("0s", "1h"), help = COUNT_LAG)]
     pub(crate) count_lag: Option<Duration>,
     /// A limit of the account: concurrency, api-requests, api-burst, table-reads or table-writes; repeatable
     #[arg(long, value_name = "NAME=VALUE", value_parser = limit, conflicts_with = "local", hide = !KNOWS_AWS)]
@@ -224,22 +224,6 @@ fn limit(text: &str) -> Result<(AccountLimit, f64), String> {
     let value = value.parse::<u32>().ok().filter(|value| *value > 0);
     let refusal = || format!("the value must be a whole number from 1 to {}", u32::MAX);
     Ok((limit, value.ok_or_else(refusal)?.into()))
-}
-
-fn answer(text: &str) -> Result<Duration, String> {
-    time::between(text, Duration::from_millis(1)..=Duration::from_mins(1), "must be from 1ms to 1m")
-}
-
-fn opens_after(text: &str) -> Result<Duration, String> {
-    time::between(text, Duration::from_secs(1)..=Duration::from_hours(7 * 24), "must be from 1s to 7d")
-}
-
-fn lag(text: &str) -> Result<Duration, String> {
-    time::between(text, Duration::ZERO..=Duration::from_hours(1), "must be from 0s to 1h")
-}
-
-fn within(text: &str) -> Result<Duration, String> {
-    time::between(text, Duration::from_mins(1)..=Duration::from_hours(14 * 24), "must be from 1m to 14d")
 }
 
 #[cfg(test)]

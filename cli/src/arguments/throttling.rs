@@ -12,6 +12,10 @@ pub(crate) struct Throttling {
 }
 
 impl Throttling {
+    pub(crate) fn of(throttle: bool) -> Self {
+        Self { throttle, no_throttle: !throttle }
+    }
+
     /// The answer; none without a flag.
     pub(crate) fn wanted(&self) -> Option<bool> {
         match (self.throttle, self.no_throttle) {

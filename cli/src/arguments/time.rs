@@ -1,12 +1,19 @@
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// Parses a duration within bounds.
+/// Reads a duration within these bounds, which are written as people type them.
 pub(super) fn between(
-    text: &str,
-    allowed: RangeInclusive<Duration>,
-    refusal: &'static str,
-) -> Result<Duration, String> {
-    let time = humantime::parse_duration(text).map_err(|error| format!("{error}; write it like 5s or 1m"))?;
-    if allowed.contains(&time) { Ok(time) } else { Err(refusal.into()) }
+    shortest: &'static str,
+    longest: &'static str,
+) -> impl Fn(&str) -> Result<Duration, String> + Clone {
+    move |text| {
+        let read = |text| {
+            humantime::parse_duration(text).map_err(|error| format!("{error}; write it like 5s or 1m"))
+        };
+        let time = read(text)?;
+        if (read(shortest)?..=read(longest)?).contains(&time) {
+            Ok(time)
+        } else {
+            Err(format!("must be from {shortest} to {longest}"))
+        }
+    }
 }

@@ -6,16 +6,26 @@ use waitroom::RoomId;
 /// Whether this program knows rooms on AWS.
 pub(crate) const KNOWS_AWS: bool = cfg!(feature = "aws");
 
-const NAME: &str = if KNOWS_AWS {
-    "Name of the room; required unless --local is given [default with --local: the room in --data, or the only one that runs]"
-} else {
-    "Name of the room [default: the room in --data, or the only one that runs]"
-};
+/// The help of an argument that names a room, or what else it may be.
+macro_rules! naming_a_room {
+    ($what:literal) => {
+        if $crate::arguments::KNOWS_AWS {
+            concat!(
+                $what,
+                "; required unless --local is given [default with --local: the room in --data, or the only one that runs]"
+            )
+        } else {
+            concat!($what, " [default: the room in --data, or the only one that runs]")
+        }
+    };
+}
+
+pub(super) use naming_a_room;
 
 /// Which room a command is for.
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    #[arg(help = NAME)]
+    #[arg(help = naming_a_room!("Name of the room"))]
     pub(crate) name: Option<RoomId>,
     #[command(flatten)]
     pub(crate) here: OnThisMachine,

@@ -6,21 +6,21 @@ use anyhow::Result;
 use cloud::{Account, DeployAction, DeployEvent, DeployPlan, DeployedRoom, ResourceChange};
 use control::AlarmMail;
 use control::wording::alarm_mail;
+use rooms::{ConfigFolder, custom_page};
 use serde_json::json;
 use waitroom::RoomState;
 
-use super::progress::{ProgressDisplay, bundle, interruptible, run_async};
+use super::progress::{ProgressDisplay, bundle, interruptible};
 use super::rooms::access;
 use crate::arguments::on_aws::Deploy;
 use crate::arguments::people::people;
 use crate::ask::{self, TextQuestion};
-use crate::config_folder::ConfigFolder;
-use crate::custom_page::custom_page;
 use crate::printer::{note, readable_width, say};
+use crate::runtime::block_on_all_cores;
 
 pub(crate) fn run(deploy: &Deploy, json: bool, yes: bool) -> Result<()> {
     let begun = AtomicBool::new(false);
-    run_async(interruptible("deploy", &deploy.name, &begun, deployed(deploy, json, yes, &begun)))
+    block_on_all_cores(interruptible("deploy", &deploy.name, &begun, deployed(deploy, json, yes, &begun)))
 }
 
 async fn deployed(deploy: &Deploy, json: bool, yes: bool, begun: &AtomicBool) -> Result<()> {
@@ -52,7 +52,7 @@ async fn deployed(deploy: &Deploy, json: bool, yes: bool, begun: &AtomicBool) ->
         // The file is read again, because somebody may have edited it during the question.
         let mut config = folder.load(&deploy.name)?;
         config.account = Some(account.id.parse().map_err(anyhow::Error::msg)?);
-        folder.save(&config)?;
+        folder.save(&config, true)?;
     }
     begun.store(true, Ordering::Relaxed);
     let progress = ProgressDisplay::new(json);

@@ -6,22 +6,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Result;
 use cloud::{Account, CloudErrorKind, DeployEvent, Removal};
 use report::{EventReport, KeptRecords, ReportRange};
+use rooms::ConfigFolder;
 use waitroom::MinuteRecord;
 use waitroom::ports::{LineLength, Store};
 
 use super::kept_files::keep;
-use super::progress::{ProgressDisplay, interruptible, run_async};
+use super::progress::{ProgressDisplay, interruptible};
 use super::rooms::{access, handle};
 use crate::arguments::on_aws::Destroy;
 use crate::ask;
-use crate::config_folder::ConfigFolder;
 use crate::ending;
 use crate::exit::Failure;
 use crate::printer::{note, say};
+use crate::runtime::block_on_all_cores;
 
 pub(crate) fn run(destroy: &Destroy, json: bool, yes: bool) -> Result<()> {
     let begun = AtomicBool::new(false);
-    run_async(interruptible("destroy", &destroy.name, &begun, destroyed(destroy, json, yes, &begun)))
+    block_on_all_cores(interruptible("destroy", &destroy.name, &begun, destroyed(destroy, json, yes, &begun)))
 }
 
 async fn destroyed(destroy: &Destroy, json: bool, yes: bool, begun: &AtomicBool) -> Result<()> {

@@ -6,13 +6,12 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use cloud::{PipelineFile, Reservation};
+use rooms::{ConfigFolder, custom_page};
 use serde_json::json;
 
 use super::progress::bundle;
 use super::rooms::access;
 use crate::arguments::on_aws::Deploy;
-use crate::config_folder::ConfigFolder;
-use crate::custom_page::custom_page;
 use crate::exit::{Exit, Failure};
 use crate::printer::{note, say};
 

@@ -4,11 +4,11 @@ use anyhow::{Context, Result};
 use cloud::{Account, ExaminedStack, check_page, no_credentials};
 use doctor::Examined;
 use probe::HttpProbe;
+use rooms::custom_page;
 
 use super::progress::bundle;
 use super::rooms::{access, config_of};
 use crate::arguments::ExamineRoom;
-use crate::custom_page::custom_page;
 use crate::doctor_screen::DoctorScreen;
 use crate::ending::advice_for;
 

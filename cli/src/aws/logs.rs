@@ -3,10 +3,16 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Result;
+use clock::SystemClock;
 use cloud::LogLine;
+use tokio::sync::mpsc;
+use waitroom::ports::Clock;
 
 use crate::arguments::on_aws::Logs;
 use crate::exit::{Exit, Failure};
+use crate::printer::say;
+use crate::room::RoomHandle;
+use crate::runtime::block_on;
 
 pub(crate) fn run(logs: &Logs, json: bool) -> Result<()> {
     if logs.which.here.is_meant() {
@@ -14,18 +20,6 @@ pub(crate) fn run(logs: &Logs, json: bool) -> Result<()> {
         let advice = "to print a line for every request, start it with --access-log";
         return Err(Failure::new(Exit::Usage, none).advising(advice).into());
     }
-    show(logs, json)
-}
-
-fn show(logs: &Logs, json: bool) -> Result<()> {
-    use clock::SystemClock;
-    use tokio::sync::mpsc;
-    use waitroom::ports::Clock;
-
-    use crate::printer::say;
-    use crate::room::RoomHandle;
-    use crate::runtime::block_on;
-
     block_on(async {
         let found = RoomHandle::find(&logs.which).await?;
         let Some(deployed) = found.on_aws() else { return Err(found.room.unexpected().into()) };

@@ -12,10 +12,7 @@ use waitroom::RoomId;
 
 use crate::exit::{Exit, Failure};
 use crate::printer::{LiveLine, say};
-
-pub(crate) fn run_async(work: impl Future<Output = Result<()>>) -> Result<()> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
-}
+use crate::runtime::asked_to_stop;
 
 /// Stops waiting for AWS on Ctrl-C. AWS completes the request that it was sent.
 pub(crate) async fn interruptible(
@@ -24,13 +21,10 @@ pub(crate) async fn interruptible(
     begun: &AtomicBool,
     work: impl Future<Output = Result<()>>,
 ) -> Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let asked_to_stop = asked_to_stop()?;
     tokio::select! {
         done = work => return done,
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+        () = asked_to_stop => {}
     }
     if !begun.load(Ordering::Relaxed) {
         return Err(Failure::interrupted().into());

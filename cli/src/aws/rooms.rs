@@ -6,19 +6,16 @@ use std::time::Duration;
 use anyhow::Result;
 use cloud::{Access, Account};
 use config::RoomConfig;
+use rooms::{ConfigFolder, Deployed, ListedLine, PATIENCE, UnknownRoom, custom_page, data};
 use tokio::time::timeout;
 use url::Url;
 
 use super::deployed::DeployedRoom;
 use crate::arguments::{SetRate, Which};
-use crate::commands::listed_line::{Deployed, ListedLine};
-use crate::config_folder::ConfigFolder;
-use crate::custom_page::custom_page;
-use crate::data;
 use crate::ending;
 use crate::exit::{Exit, Failure};
 use crate::printer::note;
-use crate::room::{PATIENCE, RoomHandle};
+use crate::room::RoomHandle;
 use crate::unreached::for_a_room_here;
 
 /// The account and region of a room.
@@ -66,21 +63,20 @@ pub(crate) fn config_of(which: &Which) -> Result<RoomConfig> {
             Some(names) => format!("name one of {names}"),
             None => "configure a room for AWS with: beekeeper init".into(),
         };
-        return Err(or_here(Failure::new(Exit::Usage, "no room is named").advising(advice).into()));
+        return Err(Failure::new(Exit::Usage, "no room is named").advising(or_here(&advice)).into());
     };
-    folder.load(name).map_err(or_here)
+    folder.load(name).map_err(|error| match error.downcast::<UnknownRoom>() {
+        Ok(unknown) => {
+            let advice = or_here(&unknown.advice());
+            Failure::new(Exit::Missing, unknown.to_string()).advising(advice).into()
+        }
+        Err(error) => error,
+    })
 }
 
 /// Adds to the advice how to name a room on this machine.
-fn or_here(error: anyhow::Error) -> anyhow::Error {
-    match error.downcast::<Failure>() {
-        Ok(failure) => {
-            let here = for_a_room_here(&data::running());
-            let advice = failure.advice.as_ref().map(|advice| format!("{advice}; or {here}"));
-            failure.advising(advice.unwrap_or(here)).into()
-        }
-        Err(error) => error,
-    }
+fn or_here(advice: &str) -> String {
+    format!("{advice}; or {}", for_a_room_here(&data::running()))
 }
 
 /// How a configured room does on AWS, for the list of all rooms.

@@ -1,12 +1,12 @@
 //! `beekeeper config`: the configured rooms.
 
 use anyhow::Result;
-use config::{ConfigValue, Region, RoomConfig};
+use config::{Region, RoomConfig};
+use rooms::ConfigFolder;
 use serde_json::json;
 use waitroom::RoomId;
 
 use crate::arguments::Config;
-use crate::config_folder::ConfigFolder;
 use crate::printer::say;
 
 pub(crate) fn run(config: &Config, json: bool) -> Result<()> {
@@ -23,19 +23,10 @@ pub(crate) fn described(folder: &ConfigFolder, config: &RoomConfig) -> serde_jso
     let mut described = json!({ "name": config.room, "path": folder.path(&config.room) });
     for (row, value) in config.entries() {
         if let Some(value) = value {
-            described[row.key] = json_value(value);
+            described[row.key] = json!(value);
         }
     }
     described
-}
-
-fn json_value(value: ConfigValue<'_>) -> serde_json::Value {
-    match value {
-        ConfigValue::Text(text) => text.into(),
-        ConfigValue::Number(number) => number.into(),
-        ConfigValue::Flag(flag) => flag.into(),
-        ConfigValue::Other => serde_json::Value::Null,
-    }
 }
 
 fn show(folder: &ConfigFolder, name: &RoomId, json: bool) -> Result<()> {

@@ -6,11 +6,10 @@ use std::time::Duration;
 use anyhow::Result;
 use doctor::{Examined, FoundRoom, RunningCheck};
 use probe::HttpProbe;
+use rooms::{ConfigFolder, custom_page};
 use setup::examine;
 
 use crate::arguments::{ExamineRoom, GUARD_FILE, NGINX_CONF, ROOM_FILE};
-use crate::config_folder::ConfigFolder;
-use crate::custom_page::custom_page;
 use crate::demonstration::is_demonstration;
 use crate::doctor_screen::DoctorScreen;
 use crate::ending::advice_for;

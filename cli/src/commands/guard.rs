@@ -7,9 +7,11 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use clock::SystemClock;
 use guard::{
-    Bypass, Guard, GuardRules, GuardTimes, HttpRoom, RoomKeys, RoomSilence, SecretHeader, WhenUnreachable,
+    Bypass, Guard, GuardRules, GuardTimes, HttpRoom, LiveSessions, RoomKeys, RoomSilence, SecretHeader,
+    WhenUnreachable,
 };
 use pass::Discovery;
+use rooms::data;
 use serde_json::json;
 use server::connections::{AccessLog, Limits, serve};
 use server::{ForwardAuth, GuardMetrics, GuardMonitor, TrustedProxies};
@@ -18,17 +20,13 @@ use tokio::sync::watch;
 use waitroom::ports::Clock;
 
 use crate::arguments::GuardArguments;
-use crate::data;
 use crate::exit::{Exit, Failure};
 use crate::guard_data::GuardData;
-use crate::guard_sessions::GuardSessions;
 use crate::printer::{note, say};
-use crate::runtime::{asked_to_stop, listen_at, listen_for_monitoring};
-
-type ShopGuard = Guard<GuardSessions, HttpRoom>;
+use crate::runtime::{asked_to_stop, block_on_all_cores, listen_at, listen_for_monitoring};
 
 pub(crate) fn run(arguments: &GuardArguments, json: bool) -> Result<()> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(open(arguments, json))
+    block_on_all_cores(open(arguments, json))
 }
 
 async fn open(arguments: &GuardArguments, json: bool) -> Result<()> {
@@ -39,20 +37,39 @@ async fn open(arguments: &GuardArguments, json: bool) -> Result<()> {
     let directory = directory(arguments)?;
     let keys = keys(arguments, &rules).await?;
     let GuardData { key, sessions, lock } = GuardData::open(&directory, SystemClock.now().as_secs())?;
-    let sessions = match crate::aws::shared_sessions(&arguments.shared).await? {
-        Some(shared) => GuardSessions::Shared(shared),
-        None => GuardSessions::File(sessions),
-    };
-    let guard = Arc::new(Guard::new(rules, key, sessions, keys));
+    let (listeners, directory) = ((door, monitor), &*directory);
+    if let Some(shared) = crate::aws::shared_sessions(&arguments.shared).await? {
+        let guard = Guard::new(rules, key, shared, keys);
+        serve_until(asked_to_stop, guard, listeners, arguments, directory, json).await?;
+    } else {
+        let guard = Guard::new(rules, key, sessions, keys);
+        serve_until(asked_to_stop, guard, listeners, arguments, directory, json).await?;
+    }
+    drop(lock);
+    if !json {
+        let _ = say("\nstopped; the sessions are kept");
+    }
+    Ok(())
+}
 
+/// Answers the web server until the guard is asked to stop.
+async fn serve_until(
+    asked_to_stop: impl Future<Output = ()>,
+    guard: Guard<impl LiveSessions + 'static, HttpRoom>,
+    (door, monitor): (TcpListener, Option<TcpListener>),
+    arguments: &GuardArguments,
+    directory: &Path,
+    json: bool,
+) -> Result<()> {
+    let guard = Arc::new(guard);
     let monitored_at = monitor.as_ref().map(TcpListener::local_addr).transpose()?;
     let address = door.local_addr()?;
     let metrics_url = monitored_at.map(|at| format!("http://{at}/metrics"));
     let listens = format!("http://{address}");
     let greeting = if json {
-        greeting_for_scripts(&guard, &listens, &directory, metrics_url.as_deref())
+        greeting_for_scripts(&guard, &listens, directory, metrics_url.as_deref())
     } else {
-        greeting(&guard, &listens, &directory, metrics_url.as_deref())
+        greeting(&guard, &listens, directory, metrics_url.as_deref())
     };
     // The guard works even if standard output is closed.
     let _ = say(&greeting);
@@ -80,10 +97,6 @@ async fn open(arguments: &GuardArguments, json: bool) -> Result<()> {
         monitor.await?;
     }
     watch.abort();
-    drop(lock);
-    if !json {
-        let _ = say("\nstopped; the sessions are kept");
-    }
     Ok(())
 }
 
@@ -101,7 +114,7 @@ fn rules(arguments: &GuardArguments) -> Result<GuardRules> {
     Ok(GuardRules {
         https: !arguments.http,
         times,
-        one_session: arguments.one_session.into(),
+        one_session: arguments.one_session,
         binds: arguments.bind,
         bypass,
         unreachable,
@@ -172,12 +185,17 @@ async fn keys(arguments: &GuardArguments, rules: &GuardRules) -> Result<RoomKeys
     Ok(keys)
 }
 
-fn greeting(guard: &ShopGuard, listens: &str, directory: &Path, metrics: Option<&str>) -> String {
+fn greeting<S: LiveSessions>(
+    guard: &Guard<S, HttpRoom>,
+    listens: &str,
+    directory: &Path,
+    metrics: Option<&str>,
+) -> String {
     let rules = guard.rules();
     let mut lines = vec![
         format!("The guard of {} is ready\n", rules.name),
-        format!("  nginx           {listens}{}", ForwardAuth::<GuardSessions, HttpRoom>::AUTH_REQUEST),
-        format!("  Traefik, Caddy  {listens}{}", ForwardAuth::<GuardSessions, HttpRoom>::FORWARD_AUTH),
+        format!("  nginx           {listens}{}", ForwardAuth::<S, HttpRoom>::AUTH_REQUEST),
+        format!("  Traefik, Caddy  {listens}{}", ForwardAuth::<S, HttpRoom>::FORWARD_AUTH),
         format!("  waiting room    {}/beekeeper", rules.room),
         format!("  its keys        {}", guard.keys().count()),
     ];
@@ -191,7 +209,12 @@ fn greeting(guard: &ShopGuard, listens: &str, directory: &Path, metrics: Option<
     lines.join("\n")
 }
 
-fn greeting_for_scripts(guard: &ShopGuard, listens: &str, directory: &Path, metrics: Option<&str>) -> String {
+fn greeting_for_scripts<S: LiveSessions>(
+    guard: &Guard<S, HttpRoom>,
+    listens: &str,
+    directory: &Path,
+    metrics: Option<&str>,
+) -> String {
     let rules = guard.rules();
     let mut greeting = json!({
         "listens": listens, "name": rules.name, "room": rules.room, "keys": guard.keys().count(), "kept_in": directory,

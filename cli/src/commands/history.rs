@@ -1,8 +1,7 @@
 //! `beekeeper history`: who changed what, when, from what to what; or how the line was, minute by minute.
 
 use anyhow::Result;
-use control::{HistoryLine, OperatedRoom};
-use document::words::time;
+use control::{HistoryLine, OperatedRoom, minute_line};
 use serde::Serialize;
 use waitroom::MinuteCount;
 
@@ -46,52 +45,4 @@ async fn changes(room: &OperatedRoom, most: u16) -> Result<Vec<HistoryLine>> {
 
 fn say_json(lines: &[impl Serialize]) -> Result<()> {
     lines.iter().try_for_each(|line| Ok(say(&serde_json::to_string(line)?)?))
-}
-
-fn minute_line(minute: &MinuteCount) -> String {
-    let MinuteCount { at, joined, released, waiting, rate, longest_wait, rehearsal, entered: _, observed } =
-        minute;
-    let rate = rate.map_or_else(|| "nobody released".into(), |rate| format!("rate {rate}"));
-    let longest = longest_wait.map(|wait| format!(", longest wait {}", time(wait))).unwrap_or_default();
-    let rehearsal = if *rehearsal { ", rehearsal" } else { "" };
-    let observed = observed.map(|line| format!(", {} would have waited", line.waited)).unwrap_or_default();
-    format!(
-        "{at}  {joined} joined, {released} released, {waiting} waiting, {rate}{longest}{observed}{rehearsal}"
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use waitroom::{Rate, Timestamp};
-
-    use super::*;
-
-    const AT: Timestamp = Timestamp::from_millis(1_774_000_000_123);
-
-    #[test]
-    fn a_minute_has_its_time_and_counts() {
-        let rate = Some(Rate::new(600).unwrap());
-        let busy = MinuteCount {
-            at: AT,
-            joined: 812,
-            released: 600,
-            entered: None,
-            waiting: 9332,
-            rate,
-            longest_wait: Some(930),
-            rehearsal: false,
-            observed: None,
-        };
-        assert_eq!(
-            minute_line(&busy),
-            "2026-03-20 09:46:40 UTC  812 joined, 600 released, 9332 waiting, rate 600, longest wait 15 min"
-        );
-        let paused = MinuteCount { released: 0, rate: None, longest_wait: None, ..busy };
-        assert_eq!(
-            minute_line(&paused),
-            "2026-03-20 09:46:40 UTC  812 joined, 0 released, 9332 waiting, nobody released"
-        );
-        let rehearsed = MinuteCount { rehearsal: true, ..paused };
-        assert!(minute_line(&rehearsed).ends_with(", nobody released, rehearsal"));
-    }
 }

@@ -4,20 +4,16 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use anyhow::Result;
-use config::{ConfigValue, DomainName, Region, RoomConfig};
-use control::SocketRoom;
+use config::{Region, RoomConfig};
 use doctor::{Journey, needs_health};
 use inquire::Confirm;
 use probe::HttpProbe;
-use waitroom::{Rate, RoomId, Title, WebUrl};
+use rooms::{ConfigFolder, is_the_room, refuse_own_domain, unchanged_room};
+use waitroom::{RoomId, WebUrl};
 
-use super::change::say_changes;
 use super::config::described;
-use crate::arguments::{Init, KNOWS_AWS, Removable};
+use crate::arguments::{Init, KNOWS_AWS, Removable, SettingFlags, Throttling};
 use crate::ask::{self, TextQuestion, answer};
-use crate::config_file::toml_value;
-use crate::config_folder::ConfigFolder;
-use crate::data;
 use crate::exit::{Exit, Failure};
 use crate::printer::{note, say};
 use crate::runtime::block_on;
@@ -36,20 +32,19 @@ pub(crate) fn run(init: &Init, json: bool, yes: bool) -> Result<()> {
     };
     let before = folder.find(&name)?;
     let before = before.as_ref();
-    let answers = InitAnswers::new(init, before);
     // For a configured room, a flag changes only its own answer, so no questions are asked.
     let edits_by_flags = before.is_some() && init.answers_something();
-    let (answers, journey) = if asks && !edits_by_flags {
+    let (after, journey) = if asks && !edits_by_flags {
         if before.is_some() {
             note(&format!("{name} is already configured. Press Enter to keep an answer."));
         }
-        answers.ask(init, before, yes)?
+        let (answered, journey) = ask_the_rest(init, before, yes)?;
+        (configured(name.clone(), &answered, before)?, journey)
     } else {
-        (answers.complete()?, None)
+        (configured(name.clone(), init, before)?, None)
     };
-    let after = answers.into_config(name.clone(), init, before)?;
-    refuse_another_region(&folder, before, &after)?;
-    refuse_own_domain(&after)?;
+    folder.refuse_another_region(before, &after).map_err(|refusal| Failure::of(Exit::Failed, refusal))?;
+    refuse_own_domain(&after).map_err(|refusal| Failure::of(Exit::Usage, refusal))?;
     let is_new_shop = before.is_none_or(|before| before.shop != after.shop);
     let journey = match journey {
         None if is_new_shop => Some(check_shop(&after.shop, yes, asks)?),
@@ -58,8 +53,8 @@ pub(crate) fn run(init: &Init, json: bool, yes: bool) -> Result<()> {
     for warning in warnings(before, &after, journey.as_ref()) {
         note(&format!("warning: {warning}"));
     }
-    let path = folder.save(&after)?;
-    let of_room = before.map(|before| changes(before, &after)).filter(|changes| !changes.is_empty());
+    let path = folder.save(&after, KNOWS_AWS)?;
+    let of_room = before.map(|before| rooms::changes(before, &after)).filter(|changes| !changes.is_empty());
     if let (Some(_), Some(unchanged)) = (of_room, unchanged_room(&after)?) {
         note(&unchanged);
     }
@@ -71,61 +66,11 @@ pub(crate) fn run(init: &Init, json: bool, yes: bool) -> Result<()> {
     let Some(before) = before else {
         return Ok(say(&format!("{name} is configured in {}\n{NEXT} {name}", path.display()))?);
     };
-    say_changes(changes(before, &after).into_iter())
-}
-
-/// Says that a room which runs on this machine, or was deployed, is not changed by its file, and what changes it.
-fn unchanged_room(config: &RoomConfig) -> Result<Option<String>> {
-    let RoomConfig { room: name, rate, .. } = config;
-    let running = SocketRoom::certainly_runs_in(&data::directory(None, name)?).then(|| {
-        format!(
-            "{name} runs on this machine, and is unchanged: it reads this file when it starts. So stop it with Ctrl-C and start it \
-             again, and everybody keeps their place: beekeeper local {name}. It keeps the rate that it has; to change that now: \
-             beekeeper set-rate --local {name} {rate}"
-        )
-    });
-    let deployed = config.account.as_ref().map(|_| {
-        format!(
-            "{name} is on AWS, and is unchanged until you deploy it again: beekeeper deploy {name}. That keeps the rate that it has; \
-             to change it now: beekeeper set-rate {name} {rate}"
-        )
-    });
-    let both: Vec<_> = running.into_iter().chain(deployed).collect();
-    Ok(Some(both.join("\n")).filter(|text| !text.is_empty()))
-}
-
-fn refuse_another_region(
-    folder: &ConfigFolder,
-    before: Option<&RoomConfig>,
-    after: &RoomConfig,
-) -> Result<(), Failure> {
-    let deployed = before.filter(|before| before.account.is_some() && before.region != after.region);
-    let Some(RoomConfig { room: name, region: Some(region), .. }) = deployed else { return Ok(()) };
-    let reason = format!(
-        "cannot change the region of {name}: it was deployed in {region}, and its stack would be left there"
-    );
-    let advice = format!(
-        "remove the room with: beekeeper destroy {name}; then delete the line `account` from {}",
-        folder.path(name).display()
-    );
-    Err(Failure::new(Exit::Failed, reason).advising(advice))
-}
-
-/// A domain that is the room's own serves nothing else.
-pub(crate) fn refuse_own_domain(config: &RoomConfig) -> Result<(), Failure> {
-    let own = config.domain.as_ref().map(DomainName::as_str);
-    if own.is_some() && config.shop.as_url().host_str() == own {
-        return Err(is_the_room(&config.shop));
+    let changes = rooms::changes(before, &after);
+    if changes.is_empty() {
+        return Ok(say("nothing changed: already set")?);
     }
-    Ok(())
-}
-
-/// The error for a shop that sends its visitors back into the line.
-fn is_the_room(shop: &WebUrl) -> Failure {
-    let circle =
-        format!("{shop} is a waiting room: visitors who are admitted there would be sent round in a circle");
-    Failure::new(Exit::Usage, circle)
-        .advising("give the URL of the shop itself, such as https://shop.example/sale")
+    changes.iter().try_for_each(|change| Ok(say(change)?))
 }
 
 /// Requests the shop's page, and asks whether to keep a URL that shows none.
@@ -133,7 +78,7 @@ fn check_shop(shop: &WebUrl, yes: bool, asks: bool) -> Result<Journey> {
     let journey = visit(shop)?;
     note(&journey.to_string());
     if journey.begins_at_a_door() {
-        return Err(is_the_room(shop).into());
+        return Err(Failure::of(Exit::Usage, is_the_room(shop)).into());
     }
     if !journey.arrives() && !yes {
         if !asks {
@@ -165,119 +110,67 @@ fn warnings(before: Option<&RoomConfig>, after: &RoomConfig, journey: Option<&Jo
     warnings
 }
 
-/// The answers from the flags, and from the room's file where there is no flag.
-struct InitAnswers {
-    title: Option<Title>,
-    region: Option<Region>,
-    shop: Option<WebUrl>,
-    rate: Option<Rate>,
-    throttle: Option<bool>,
+/// The flags, with answers to the questions that none of them answers. The answers in the room's file are the defaults. Also returns
+/// what was seen of the shop, if it is another one than before.
+fn ask_the_rest(init: &Init, before: Option<&RoomConfig>, yes: bool) -> Result<(Init, Option<Journey>)> {
+    let mut answered = init.clone();
+    let settings = &mut answered.settings;
+    if settings.title.is_none() {
+        let default = before.map(|before| before.title.clone());
+        settings.title = Some(asked("Title that visitors see:", "like Seal's Spring Sale", default)?);
+    }
+    if KNOWS_AWS && answered.region.is_none() {
+        answered.region = Some(ask_region(before.and_then(|before| before.region.clone()))?);
+    }
+    let (shop, journey) = ask_shop(settings.shop.take(), before, yes)?;
+    settings.shop = Some(shop);
+    if settings.rate.is_none() {
+        let help = if KNOWS_AWS {
+            "from 1 to 270000; an AWS account may bear less: docs/crowd.md"
+        } else {
+            "from 1 to 270000"
+        };
+        let default = before.map(|before| before.rate);
+        settings.rate = Some(asked("How many visitors may enter a minute?", help, default)?);
+    }
+    if settings.throttling.wanted().is_none() {
+        let throttle = answer(
+            Confirm::new("Lower the rate while the shop is slow or fails?")
+                .with_default(before.is_some_and(|before| before.throttle))
+                .with_help_message("it measures the shop once a minute, with 20 requests")
+                .prompt(),
+        )?;
+        settings.throttling = Throttling::of(throttle);
+    }
+    Ok((answered, journey))
 }
 
-/// An answer to every question.
-struct CompleteAnswers {
-    title: Title,
-    region: Option<Region>,
-    shop: WebUrl,
-    rate: Rate,
-    throttle: bool,
-}
-
-impl InitAnswers {
-    fn new(init: &Init, before: Option<&RoomConfig>) -> Self {
-        Self {
-            title: init.settings.title.clone().or_else(|| Some(before?.title.clone())),
-            region: init.region.clone().or_else(|| before?.region.clone()),
-            shop: init.settings.shop.clone().or_else(|| Some(before?.shop.clone())),
-            rate: init.settings.rate.or_else(|| Some(before?.rate)),
-            throttle: init.settings.throttling.wanted().or_else(|| Some(before?.throttle)),
+/// The configuration: what the flags say, then what is in the file already. A new room needs an answer to every question.
+fn configured(room: RoomId, init: &Init, before: Option<&RoomConfig>) -> Result<RoomConfig> {
+    let SettingFlags { title, shop, rate, throttling, .. } = &init.settings;
+    let region = init.region.as_ref().or(before.and_then(|before| before.region.as_ref()));
+    let is_new = before.is_none();
+    let missing: Vec<_> = [
+        (is_new && title.is_none(), "--title"),
+        (KNOWS_AWS && region.is_none(), "--region"),
+        (is_new && shop.is_none(), "--shop"),
+        (is_new && rate.is_none(), "--rate"),
+        (is_new && throttling.wanted().is_none(), "--throttle or --no-throttle"),
+    ]
+    .into_iter()
+    .filter_map(|(is_missing, flag)| is_missing.then_some(flag))
+    .collect();
+    let mut config = match (before, title, shop, rate) {
+        (Some(before), ..) if missing.is_empty() => before.clone(),
+        (None, Some(title), Some(shop), Some(rate)) if missing.is_empty() => {
+            RoomConfig::new(room, title.clone(), shop.clone(), *rate)
         }
-    }
-
-    /// Takes the answers without asking. Every answer must be known.
-    fn complete(self) -> Result<CompleteAnswers> {
-        let Self { title, region, shop, rate, throttle } = self;
-        let missing: Vec<_> = [
-            (title.is_none(), "--title"),
-            (KNOWS_AWS && region.is_none(), "--region"),
-            (shop.is_none(), "--shop"),
-            (rate.is_none(), "--rate"),
-            (throttle.is_none(), "--throttle or --no-throttle"),
-        ]
-        .into_iter()
-        .filter_map(|(is_missing, flag)| is_missing.then_some(flag))
-        .collect();
-        let (Some(title), Some(shop), Some(rate), Some(throttle), []) =
-            (title, shop, rate, throttle, &*missing)
-        else {
-            return Err(incomplete(&missing));
-        };
-        Ok(CompleteAnswers { title, region, shop, rate, throttle })
-    }
-
-    /// Asks the questions that no flag answers. The answers in the room's file are the defaults.
-    /// Also returns what was seen of the shop, if it is another one than before.
-    fn ask(
-        self,
-        init: &Init,
-        before: Option<&RoomConfig>,
-        yes: bool,
-    ) -> Result<(CompleteAnswers, Option<Journey>)> {
-        let title = match &init.settings.title {
-            Some(title) => title.clone(),
-            None => asked("Title that visitors see:", "like Seal's Spring Sale", self.title)?,
-        };
-        let region = match &init.region {
-            Some(region) => Some(region.clone()),
-            None if KNOWS_AWS => Some(ask_region(self.region)?),
-            None => self.region,
-        };
-        let (shop, journey) = ask_shop(init, before, self.shop, yes)?;
-        let rate = match init.settings.rate {
-            Some(rate) => rate,
-            None => asked(
-                "How many visitors may enter a minute?",
-                if KNOWS_AWS {
-                    "from 1 to 270000; an AWS account may bear less: docs/crowd.md"
-                } else {
-                    "from 1 to 270000"
-                },
-                self.rate,
-            )?,
-        };
-        let throttle = match init.settings.throttling.wanted() {
-            Some(throttle) => throttle,
-            None => answer(
-                Confirm::new("Lower the rate while the shop is slow or fails?")
-                    .with_default(self.throttle.unwrap_or(false))
-                    .with_help_message("it measures the shop once a minute, with 20 requests")
-                    .prompt(),
-            )?,
-        };
-        Ok((CompleteAnswers { title, region, shop, rate, throttle }, journey))
-    }
-}
-
-impl CompleteAnswers {
-    /// The configuration: these answers, then the other flags, then the values already in the file.
-    fn into_config(self, room: RoomId, init: &Init, before: Option<&RoomConfig>) -> Result<RoomConfig> {
-        let Self { title, region, shop, rate, throttle } = self;
-        let new = RoomConfig { throttle, region, ..RoomConfig::new(room, title, shop, rate) };
-        let mut config = match before {
-            None => new,
-            Some(before) => RoomConfig {
-                title: new.title,
-                region: new.region,
-                shop: new.shop,
-                rate,
-                throttle,
-                ..before.clone()
-            },
-        };
-        init.settings.apply(&mut config)?;
-        config.aws_profile = Removable::or_kept(init.aws_profile.as_ref(), config.aws_profile);
-        Ok(config)
-    }
+        _ => return Err(incomplete(&missing)),
+    };
+    config.region = region.cloned();
+    init.settings.apply(&mut config)?;
+    config.aws_profile = Removable::or_kept(init.aws_profile.as_ref(), config.aws_profile);
+    Ok(config)
 }
 
 fn incomplete(missing: &[&str]) -> anyhow::Error {
@@ -323,15 +216,13 @@ fn ask_region(default: Option<Region>) -> Result<Region> {
     Ok(Region::named(&question.ask()?)?)
 }
 
-/// Asks for the shop, and requests its page.
+/// Asks for the shop unless it was given, and requests its page.
 fn ask_shop(
-    init: &Init,
+    mut given: Option<WebUrl>,
     before: Option<&RoomConfig>,
-    default: Option<WebUrl>,
     yes: bool,
 ) -> Result<(WebUrl, Option<Journey>)> {
-    let mut default = default;
-    let mut given = init.settings.shop.clone();
+    let mut default = before.map(|before| before.shop.clone());
     loop {
         let shop = match given.take() {
             Some(shop) => shop,
@@ -365,20 +256,10 @@ fn visit(shop: &WebUrl) -> Result<Journey> {
     block_on(async { Ok(Journey::to(shop.as_url(), &probe, |_| false).await) })
 }
 
-pub(crate) fn changes(before: &RoomConfig, after: &RoomConfig) -> Vec<String> {
-    let shown = |value: Option<ConfigValue<'_>>| {
-        value.map_or_else(|| "not set".into(), |value| toml_value(value).to_string())
-    };
-    let pairs = before.entries().into_iter().zip(after.entries());
-    let pairs = pairs.map(|((row, before), (_, after))| (row.key, shown(before), shown(after)));
-    pairs
-        .filter(|(_, before, after)| before != after)
-        .map(|(key, before, after)| format!("{key}: {before} -> {after}"))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use waitroom::{Rate, Title};
+
     use super::*;
 
     #[test]

@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use control::{OperatedRoom, Order, Reply};
-use pass::{KeyRecord, KeyState, PublishedKey};
-use serde_json::{Value, json};
-use waitroom::Timestamp;
+use control::{Consequence, OperatedRoom, Order, Reply, key_json, key_line};
+use pass::KeyRecord;
 
 use crate::arguments::{DropKey, KeysCommand, ManageKeys, Which};
 use crate::ask;
@@ -45,10 +43,8 @@ async fn drop_key(key: &DropKey, json: bool, yes: bool) -> Result<()> {
     let found = record.find(&key.id).map_err(|refusal| anyhow!("the room {} {refusal}", room.name))?;
     let id = found.jwk.kid().to_owned();
     if !yes {
-        ask::confirm(
-            &consequence(found, &room.name.to_string(), seconds(room.transport.now())),
-            "Drop the key?",
-        )?;
+        let consequence = Consequence::of_dropping(found, &room.name, room.transport.now().as_secs());
+        ask::confirm(&consequence.told, &consequence.question)?;
     }
     let record = keys_after(&room, Order::DropKey { id }).await?;
     print(&room, &record, json)
@@ -61,22 +57,8 @@ async fn keys_after(room: &OperatedRoom, order: Order) -> Result<KeyRecord> {
     }
 }
 
-fn consequence(key: &PublishedKey, room: &str, now: u64) -> String {
-    let id = key.jwk.kid();
-    match key.state(now) {
-        KeyState::Next => format!("{room} has signed no pass with {id}, and goes on with the key that signs"),
-        KeyState::Retired => {
-            format!("shops refuse passes of {room} that {id} has signed, within five minutes")
-        }
-        KeyState::Signing => format!(
-            "{id} signs the passes of {room}: shops refuse those that are out, within five minutes, and the room signs \
-             with another key at once"
-        ),
-    }
-}
-
 fn print(room: &OperatedRoom, record: &KeyRecord, json: bool) -> Result<()> {
-    let now = seconds(room.transport.now());
+    let now = room.transport.now().as_secs();
     if json {
         return record.keys().iter().try_for_each(|key| Ok(say(&key_json(key, now).to_string())?));
     }
@@ -92,92 +74,4 @@ fn print(room: &OperatedRoom, record: &KeyRecord, json: bool) -> Result<()> {
         note(&format!("no key signs for {}; the room makes one when it signs the next pass", room.name));
     }
     Ok(())
-}
-
-fn seconds(at: Timestamp) -> u64 {
-    at.as_secs()
-}
-
-fn key_line(key: &PublishedKey, now: u64) -> String {
-    let time = |seconds: u64| Timestamp::from_millis(seconds.saturating_mul(1000));
-    let since = key.since.map_or_else(|| "unknown".into(), |since| time(since).to_string());
-    let state = match key.state(now) {
-        KeyState::Next => format!("signs from {}", time(key.signs_from)),
-        KeyState::Signing => "signing".into(),
-        KeyState::Retired => "replaced".into(),
-    };
-    let until = key.published_until.map(|until| format!(", published until {}", time(until)));
-    format!("{}  since {since}  {state}{}", key.jwk.kid(), until.unwrap_or_default())
-}
-
-/// Times are in milliseconds since 1970, as in all JSON of this program.
-fn key_json(key: &PublishedKey, now: u64) -> Value {
-    let millis = |seconds: u64| seconds.saturating_mul(1000);
-    json!({
-        "id": key.jwk.kid(),
-        "state": key.state(now),
-        "since": key.since.map(millis),
-        "signs_from": millis(key.signs_from),
-        "published_until": key.published_until.map(millis),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use pass::PrivateKey;
-
-    use super::*;
-
-    fn record() -> KeyRecord {
-        let mut record = KeyRecord::default();
-        for at in [1_774_000_000, 1_774_003_600] {
-            record.publish(PrivateKey::generate().unwrap().public().unwrap(), Duration::from_hours(1), at);
-        }
-        record
-    }
-
-    #[test]
-    fn a_key_has_its_id_since_when_and_state() {
-        let record = record();
-        let lines = |now: u64| -> Vec<String> {
-            record.keys().iter().map(|key| key_line(key, now).replace(key.jwk.kid(), "ID")).collect()
-        };
-        assert_eq!(
-            lines(1_774_003_700),
-            [
-                "ID  since 2026-03-20 09:46:40 UTC  signing, published until 2026-03-20 11:53:40 UTC",
-                "ID  since 2026-03-20 10:46:40 UTC  signs from 2026-03-20 10:52:40 UTC",
-            ]
-        );
-        assert_eq!(
-            lines(1_774_004_000),
-            [
-                "ID  since 2026-03-20 09:46:40 UTC  replaced, published until 2026-03-20 11:53:40 UTC",
-                "ID  since 2026-03-20 10:46:40 UTC  signing",
-            ]
-        );
-    }
-
-    #[test]
-    fn a_key_has_this_json() {
-        let record = record();
-        let [old, _] = record.keys() else { panic!("two keys") };
-        let expected = json!({
-            "id": old.jwk.kid(), "state": "retired", "since": 1_774_000_000_000_u64,
-            "signs_from": 1_774_000_000_000_u64, "published_until": 1_774_007_620_000_u64,
-        });
-        assert_eq!(key_json(old, 1_774_004_000), expected);
-    }
-
-    #[test]
-    fn the_question_says_what_shops_will_do() {
-        let record = record();
-        let said =
-            |now: u64| record.keys().iter().map(|key| consequence(key, "sale", now)).collect::<Vec<_>>();
-        let (early, late) = (said(1_774_003_700), said(1_774_004_000));
-        assert!(early[0].contains("signs the passes of sale") && early[1].contains("has signed no pass"));
-        assert!(
-            late[0].starts_with("shops refuse passes of sale") && late[1].contains("another key at once")
-        );
-    }
 }

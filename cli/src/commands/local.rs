@@ -13,6 +13,7 @@ use doctor::{Journey, needs_health};
 use document::words;
 use embedded::EmbeddedStore;
 use probe::HttpProbe;
+use rooms::{PATIENCE, data};
 use serde_json::json;
 use server::connections::{AccessLog, Limits};
 use server::socket::{OrderSocket, RoomStart};
@@ -23,18 +24,17 @@ use waitroom::ports::{Clock, ThrottleStore};
 use waitroom::{Room, RoomId, Scheme, Timestamp};
 
 use crate::arguments::Local;
-use crate::data;
 use crate::demonstration::{Demonstration, url_at};
 use crate::exit::{Exit, Failure};
 use crate::local_greeting::{DemoGreeting, LocalGreeting};
 use crate::local_settings::LocalSettings;
 use crate::local_start::{LocalStart, refuse_second};
 use crate::printer::{LiveLine, note_above, say};
-use crate::room::{PATIENCE, RoomHandle};
-use crate::runtime::{asked_to_stop, listen_for_monitoring};
+use crate::room::RoomHandle;
+use crate::runtime::{asked_to_stop, block_on_all_cores, listen_for_monitoring};
 
 pub(crate) fn run(arguments: &Local, json: bool) -> Result<()> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(open(arguments, json))
+    block_on_all_cores(open(arguments, json))
 }
 
 async fn open(arguments: &Local, json: bool) -> Result<()> {

@@ -2,13 +2,13 @@
 
 use anyhow::Result;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use rooms::data;
 
 use control::Order;
 use waitroom::RoomId;
 
 use super::change;
 use crate::arguments::{LOCAL, SetMessage};
-use crate::data;
 use crate::ending;
 use crate::exit::{Exit, Failure};
 use crate::room::RoomHandle;

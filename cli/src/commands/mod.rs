@@ -12,7 +12,6 @@ pub(crate) mod history;
 pub(crate) mod init;
 pub(crate) mod keys;
 pub(crate) mod list;
-pub(crate) mod listed_line;
 pub(crate) mod local;
 pub(crate) mod man;
 pub(crate) mod message;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use anyhow::Result;
-use control::Order;
+use control::{Consequence, Order};
 
 use super::change;
 
@@ -45,11 +45,8 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
 
 async fn way(found: &RoomHandle) -> Result<Way> {
     let status = found.room.status().await?;
-    let waiting = status.line.waiting;
-    if waiting == 0 || status.room.lets_everybody_through() {
-        return Ok(Way::Off);
-    }
-    let consequence = consequence(waiting, &found.room.name);
+    let consequence = Consequence::of(&Order::Off, &status, found.room.transport.now());
+    let Some(Consequence { told: consequence, .. }) = consequence else { return Ok(Way::Off) };
     let could_pause = status.room.releases();
     if !ask::can_ask() {
         let mut instead = "nothing was changed; to go ahead, add --yes".to_owned();
@@ -66,11 +63,4 @@ async fn way(found: &RoomHandle) -> Result<Way> {
         ways.insert(0, Way::Pause);
     }
     ask::which("What now?", ways)
-}
-
-pub(super) fn consequence(waiting: u64, name: &waitroom::RoomId) -> String {
-    match waiting {
-        1 => format!("1 visitor waits in {name}, and would enter at once"),
-        _ => format!("{waiting} visitors wait in {name}, and all of them would enter at once"),
-    }
 }

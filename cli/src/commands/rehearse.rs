@@ -11,18 +11,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use control::{OperatedRoom, Status};
+use control::Status;
 use document::words::{self, time};
 use rehearsal::{
     CrowdEnd, CrowdProgress, ExpectedVisits, Rehearsal, RehearsalError, RehearsalEvent, RehearsalReport,
-    limits_of_an_address,
+    refuse_demo_visitors, refuse_limits_of_an_address,
 };
+use rooms::ConfigFolder;
 use simulation::Arrivals;
 use tokio::sync::Notify;
 
 use crate::arguments::Rehearse;
 use crate::ask;
-use crate::config_folder::ConfigFolder;
 use crate::exit::{Exit, Failure};
 use crate::printer::{LiveLine, note, note_above, readable_width, say};
 use crate::rehearsal_target::RehearsalTarget;
@@ -34,8 +34,14 @@ pub(crate) fn run(rehearse: &Rehearse, json: bool, yes: bool) -> Result<()> {
         let target = RehearsalTarget::find(rehearse).await?;
         let status = target.found.room.status().await?;
         let times = arrivals.times(rehearse.seed);
-        refuse_limits(&target.found.room)?;
-        refuse_demo_visitors(&target).await?;
+        let room = &target.found.room;
+        if room.transport.is_far() {
+            let folder = ConfigFolder::of_this_user()?;
+            refuse_limits_of_an_address(&folder.load(&room.name)?, &folder.path(&room.name))?;
+        }
+        if let Some(here) = target.found.on_this_machine() {
+            refuse_demo_visitors(&room.name, here).await?;
+        }
         announce(rehearse, &target, &status, &times, yes)?;
         // A page that cannot be written is found before the visitors come. An earlier report stays until there is a new one.
         let new_page = rehearse.html.as_ref().filter(|file| !file.exists());
@@ -63,45 +69,6 @@ fn arrivals(rehearse: &Rehearse) -> Result<Arrivals> {
         return Err(Failure::new(Exit::Usage, too_many).advising(advice).into());
     }
     Ok(Arrivals::new(rehearse.arrivals.clone(), Some(visitors))?)
-}
-
-/// All visitors come from one address, and a firewall may limit or challenge it.
-fn refuse_limits(room: &OperatedRoom) -> Result<()> {
-    if !room.transport.is_far() {
-        return Ok(());
-    }
-    let folder = ConfigFolder::of_this_user()?;
-    let limits = limits_of_an_address(&folder.load(&room.name)?);
-    if limits.is_empty() {
-        return Ok(());
-    }
-    let limited = format!(
-        "the firewall of {} limits or challenges one address ({}), and all visitors of a rehearsal come from one",
-        room.name,
-        limits.join(", ")
-    );
-    let advice = format!(
-        "remove these settings from {} and deploy for the rehearsal; afterwards add them again",
-        folder.path(&room.name).display()
-    );
-    Err(Failure::new(Exit::Failed, limited).advising(advice).into())
-}
-
-/// The line of a demonstration is never empty, because its visitors join again and again.
-async fn refuse_demo_visitors(target: &RehearsalTarget) -> Result<()> {
-    let Some(here) = target.found.on_this_machine() else { return Ok(()) };
-    let visitors = here.check().await.map_or(0, |running| running.demo_visitors);
-    if visitors == 0 {
-        return Ok(());
-    }
-    let never_empty = format!(
-        "the room {} always has {} in its line, and a rehearsal needs an empty one",
-        target.found.room.name,
-        words::things(visitors.into(), "demonstration visitor")
-    );
-    let advice =
-        "stop the room, start it again with: beekeeper local --visitors 0, and rehearse it when nobody waits";
-    Err(Failure::new(Exit::Failed, never_empty).advising(advice).into())
 }
 
 /// Says what will happen, and asks.
@@ -260,27 +227,4 @@ fn show(rehearse: &Rehearse, report: &RehearsalReport, json: bool) -> Result<()>
 
 fn unwritten(file: &Path) -> String {
     format!("could not write the report to {}", file.display())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config_file;
-
-    #[test]
-    fn what_limits_or_challenges_one_address_is_named() {
-        let limits = |more: &str| {
-            let file = format!(
-                "title = 'Sale'\nregion = 'eu-central-1'\nshop = 'https://shop.example'\nrate = 300\n{more}\n"
-            );
-            limits_of_an_address(&config_file::read(&"sale".parse().unwrap(), &file).unwrap())
-        };
-        assert!(limits("").is_empty());
-        assert!(limits("door_requests_per_address = 0\nrequests_per_address = 0").is_empty());
-        assert_eq!(limits("requests_per_address = 5000"), ["requests_per_address"]);
-        assert_eq!(
-            limits("door_requests_per_address = 5000\ndoor_challenge_above = 0"),
-            ["door_requests_per_address", "door_challenge_above"]
-        );
-    }
 }

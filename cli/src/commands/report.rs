@@ -5,8 +5,7 @@ use std::io;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use report::{EventReport, KeptRecords, ReportRange};
-use serde::Deserialize;
+use report::{EventReport, KeptRecords, NoReport, ReportRange};
 
 use crate::arguments::{KNOWS_AWS, MakeReport, ReportSource};
 use crate::ending::advice_for;
@@ -50,12 +49,6 @@ pub(crate) fn run(report: &MakeReport, json: bool) -> Result<()> {
     Ok(say(&told.document().text(readable_width()))?)
 }
 
-/// What a report of every version has.
-#[derive(Deserialize)]
-struct ReportFormat {
-    format: u8,
-}
-
 /// A report that was kept.
 fn read(file: &Path) -> Result<EventReport> {
     let text = match fs::read_to_string(file) {
@@ -65,13 +58,14 @@ fn read(file: &Path) -> Result<EventReport> {
         }
         text => text.with_context(|| format!("could not read {}", file.display()))?,
     };
-    let no_report = || format!("{} is not what `beekeeper report --json` writes", file.display());
-    let ReportFormat { format } = serde_json::from_str(&text).with_context(no_report)?;
-    if format > EventReport::FORMAT {
-        let newer = format!("{} was written by a newer beekeeper", file.display());
-        return Err(Failure::new(Exit::Failed, newer).advising("use that version, or a later one").into());
-    }
-    serde_json::from_str(&text).with_context(no_report)
+    EventReport::parse(&text).map_err(|error| match error {
+        NoReport::Newer => {
+            let newer = format!("{} was written by a newer beekeeper", file.display());
+            Failure::new(Exit::Failed, newer).advising("use that version, or a later one").into()
+        }
+        NoReport::Unreadable(error) => anyhow::Error::new(error)
+            .context(format!("{} is not what `beekeeper report --json` writes", file.display())),
+    })
 }
 
 fn write(file: &Path, text: &str) -> Result<()> {

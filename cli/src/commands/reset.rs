@@ -14,24 +14,16 @@ use crate::runtime::block_on;
 pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
     block_on(async {
         let RoomHandle { room, as_typed, .. } = RoomHandle::find(which).await?;
-        if !yes {
-            let waiting = room.status().await?.line.waiting;
-            let all = if waiting == 1 {
-                "1 visitor would lose their place".into()
-            } else {
-                format!("{waiting} visitors would lose their places")
-            };
-            ask::confirm(
-                &format!("{all} in {}, and numbers start again at 1", room.name),
-                "Empty the line?",
-            )?;
-        }
         let epoch = Epoch::random(&mut SysRng).context("could not get random numbers from the system")?;
+        let order = Order::Reset { epoch };
+        if !yes && let Some(consequence) = room.consequence(&order).await? {
+            ask::confirm(&consequence.told, &consequence.question)?;
+        }
         if room.transport.is_far() {
             note("emptying the line; SQS takes a minute, and the room keeps running meanwhile");
         }
         let reply = tokio::select! {
-            reply = room.execute(Order::Reset { epoch }) => reply?,
+            reply = room.execute(order) => reply?,
             interrupted = tokio::signal::ctrl_c() => {
                 interrupted?;
                 return Err(half_done(&room.name, &as_typed, room.transport.is_far()).into());

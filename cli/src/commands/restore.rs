@@ -1,26 +1,20 @@
 //! `beekeeper restore`: puts a backup in the place of a stopped room's file.
-//!
-//! The new file is written and synced beside the old one. Then the old one gets a second name, under which it is kept, and the new
-//! one takes its place in one step. So whenever this is killed, the room has the old file or the new one, and both are whole.
 
-use std::fs::{self, File, TryLockError};
 use std::io;
-use std::os::unix::fs::{MetadataExt, chown};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 use clock::SystemClock;
 use control::SocketRoom;
 use document::words;
-use embedded::{BackupError, EmbeddedStore, OpenError, Restored};
+use embedded::{BackupError, EmbeddedStore, OpenError, PutBack, PutBackError, ReplacedFile, Restored};
+use rooms::data;
 use serde_json::json;
-use server::socket;
 use waitroom::ports::Clock;
 use waitroom::{RoomId, Timestamp};
 
 use crate::arguments::Restore;
 use crate::ask;
-use crate::data;
 use crate::exit::{Exit, Failure};
 use crate::printer::{note, say};
 
@@ -30,8 +24,8 @@ pub(crate) fn run(restore: &Restore, json: bool, yes: bool) -> Result<()> {
     let name = backup.name(restore)?;
     let directory = data::directory(restore.data.as_ref(), &name)?;
     refuse_running(&directory, &name)?;
-    let _alone = lock(&directory)?;
     let file = directory.join(EmbeddedStore::FILE);
+    let _alone = EmbeddedStore::alone_in(&directory).map_err(|error| not_put_back(error, &file))?;
     let old = OldFile::of(&file, &name)?;
     note(&format!("the backup    {}: {backup}", restore.file.display()));
     note(&format!("in its place  {}", old.described(&file)));
@@ -44,10 +38,12 @@ pub(crate) fn run(restore: &Restore, json: bool, yes: bool) -> Result<()> {
     }
 
     let replaced = match &old {
-        OldFile::Held(held) => Some(&held.store),
-        OldFile::Empty | OldFile::Unreadable(_) => None,
+        OldFile::Empty => ReplacedFile::Nothing,
+        OldFile::Held(held) => ReplacedFile::Room(&held.store),
+        OldFile::Unreadable(_) => ReplacedFile::Unreadable,
     };
-    let (restored, kept) = put(&backup.store, replaced, &directory, &old)?;
+    let put_back = backup.store.put_back(replaced, &directory, SystemClock.now());
+    let PutBack { restored, kept } = put_back.map_err(|error| not_put_back(error, &file))?;
     let Restored { waiting, admissions, admitted_since, joined_since } = restored;
     if json {
         let done = json!({
@@ -89,23 +85,6 @@ fn refuse_running(directory: &Path, name: &RoomId) -> Result<()> {
          Visitors can't join until it runs again"
     );
     Err(Failure::new(Exit::Failed, runs).advising(advice).into())
-}
-
-/// Of two restores at once, the second would replace the file of the first, on which a room may have started.
-fn lock(directory: &Path) -> Result<Option<File>> {
-    let opened = match File::open(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        opened => opened.with_context(|| format!("could not use {}", directory.display()))?,
-    };
-    match opened.try_lock() {
-        Ok(()) => Ok(Some(opened)),
-        Err(TryLockError::WouldBlock) => {
-            let another = format!("another restore is under way in {}", directory.display());
-            Err(Failure::new(Exit::Failed, another).advising("wait until it has ended").into())
-        }
-        // Some file systems lock no directories.
-        Err(TryLockError::Error(_)) => Ok(None),
-    }
 }
 
 /// A file that holds a room, and stays as it is. While this exists, no room can start with it.
@@ -236,80 +215,18 @@ impl HeldRoom {
     }
 }
 
-/// Writes the file beside the one that it replaces, and puts it in its place. Returns who is in it, and where the other is kept.
-fn put(
-    backup: &EmbeddedStore,
-    replaced: Option<&EmbeddedStore>,
-    directory: &Path,
-    old: &OldFile,
-) -> Result<(Restored, Option<PathBuf>)> {
-    fs::create_dir_all(directory).with_context(|| format!("could not use {}", directory.display()))?;
-    let file = directory.join(EmbeddedStore::FILE);
-    let unfinished = Unfinished(socket::unfinished(directory));
-    let restored = backup.restore(replaced, &unfinished.0).map_err(|error| {
+/// The error with what to do.
+fn not_put_back(error: PutBackError, file: &Path) -> anyhow::Error {
+    match error {
+        PutBackError::UnderWay(_) => {
+            Failure::new(Exit::Failed, error.to_string()).advising("wait until it has ended").into()
+        }
         // It knows who has entered, so it's given up only if that can't be read.
-        let advice = match error {
-            BackupError::Merge(_) => format!(
-                "; if {} is damaged, move it away and restore again: nobody knows then what came after the backup",
-                file.display()
-            ),
-            BackupError::Create(..) | BackupError::Copy(..) => String::new(),
-        };
-        anyhow!(error).context(format!("nothing was changed{advice}"))
-    })?;
-    let failed = || format!("could not put the backup into {}", file.display());
-    let owner = if file.exists() { &file } else { directory };
-    give(&unfinished.0, owner).with_context(failed)?;
-    let kept = match old {
-        OldFile::Empty => {
-            // Fails if a room was begun here meanwhile.
-            fs::hard_link(&unfinished.0, &file).with_context(failed)?;
-            None
-        }
-        OldFile::Held(_) | OldFile::Unreadable(_) => {
-            let kept = keep(&file, directory).with_context(failed)?;
-            sync(directory).with_context(failed)?;
-            fs::rename(&unfinished.0, &file).with_context(failed)?;
-            Some(kept)
-        }
-    };
-    sync(directory).with_context(failed)?;
-    Ok((restored, kept))
-}
-
-/// Removed when this is dropped, if it is still there. A room removes it when it starts, should this process be killed.
-struct Unfinished(PathBuf);
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        drop(fs::remove_file(&self.0));
+        PutBackError::NotWritten(BackupError::Merge(_)) => anyhow!(error).context(format!(
+            "nothing was changed; if {} is damaged, move it away and restore again: nobody knows then what came after the backup",
+            file.display()
+        )),
+        PutBackError::NotWritten(_) => anyhow!(error).context("nothing was changed"),
+        PutBackError::Directory(..) | PutBackError::File(..) => error.into(),
     }
-}
-
-/// Gives the file to whom the other belongs: root restores, and another user runs the room.
-fn give(file: &Path, like: &Path) -> io::Result<()> {
-    let (ours, theirs) = (file.metadata()?, like.metadata()?);
-    if (ours.uid(), ours.gid()) != (theirs.uid(), theirs.gid()) {
-        chown(file, Some(theirs.uid()), Some(theirs.gid()))?;
-    }
-    File::open(file)?.sync_all()
-}
-
-/// Gives the file a second name that no other has.
-fn keep(file: &Path, directory: &Path) -> io::Result<PathBuf> {
-    let now = SystemClock.now().to_string().replace(" UTC", "Z").replace(' ', "T").replace(':', "");
-    for number in 1_u32.. {
-        let more = if number == 1 { String::new() } else { format!("-{number}") };
-        let kept = directory.join(format!("room-before-{now}{more}.redb"));
-        match fs::hard_link(file, &kept) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            linked => return linked.map(|()| kept),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
-}
-
-/// After this, a power cut can't undo what was renamed.
-fn sync(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
 }

@@ -8,8 +8,7 @@ use std::io::ErrorKind;
 use anyhow::{Context, Result};
 use serde_json::json;
 use setup::{
-    AfterSetup, FileChange, KeptFiles, NginxProgram, NoNginx, SetupPlan, SetupRefusal, ShopServices,
-    WhatToAdd, take_edits,
+    AfterSetup, FileChange, KeptFiles, NginxProgram, NoNginx, SetupPlan, ShopServices, WhatToAdd, take_edits,
 };
 
 use crate::arguments::{LOCAL, SetUp, SetUpNginx, WhatToSetUp};
@@ -27,23 +26,12 @@ pub(crate) fn run(set_up: &SetUp, json: bool, yes: bool) -> Result<()> {
         if causes.into_iter().any(|cause| cause.kind() == ErrorKind::PermissionDenied) {
             return Failure::new(Exit::Failed, format!("{error:#}")).advising(AS_ROOT).into();
         }
-        refused(error)
-    })
-}
-
-/// With an exit code, if it is a refusal of the setup.
-fn refused(error: anyhow::Error) -> anyhow::Error {
-    if error.is::<NoNginx>() {
-        let missing = Failure::new(Exit::Missing, error.to_string());
-        return missing.advising("install it: sudo apt-get install nginx").into();
-    }
-    match error.downcast::<SetupRefusal>() {
-        Ok(refusal) => {
-            let failure = Failure::new(Exit::Failed, refusal.to_string());
-            refusal.advice.map_or(failure.clone(), |advice| failure.advising(advice)).into()
+        if error.is::<NoNginx>() {
+            let missing = Failure::new(Exit::Missing, error.to_string());
+            return missing.advising("install it: sudo apt-get install nginx").into();
         }
-        Err(error) => error,
-    }
+        error
+    })
 }
 
 fn set_up_nginx(arguments: &SetUpNginx, json: bool, yes: bool) -> Result<()> {

@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use aws_model::{AccountLimit, AccountLimits, ModelledRoom};
 use config::{Architecture, Region, RoomConfig};
 use document::words;
+use rooms::{ConfigFolder, custom_page};
 use simulation::{
     ArrivalShape, Arrivals, AwsAccount, EarlyVisitors, RoomHost, Scenario, ScenarioInputs, ShopLoad,
     SimulatedOrder, Simulation, SimulationAnswer, SimulationProgress, TimedOrder, quotas_to_raise, rate_for,
@@ -19,8 +20,6 @@ use waitroom::{Mode, Oversubscription, Rate};
 
 use crate::arguments::KNOWS_AWS;
 use crate::arguments::{ScenarioFlags, SimulateEvent, Sought};
-use crate::config_folder::ConfigFolder;
-use crate::custom_page::custom_page;
 use crate::exit::{Exit, Failure};
 use crate::printer::{LiveLine, note, readable_width, say};
 use crate::runtime::{asked_to_stop, block_on};
@@ -128,55 +127,25 @@ fn scenario(
     flags: &ScenarioFlags,
     config: Option<&RoomConfig>,
 ) -> Result<Scenario> {
-    let usage = |problem: &str, advice: &str| Failure::new(Exit::Usage, problem).advising(advice);
     if let Some((problem, advice)) = flags.mistake() {
-        return Err(usage(problem, advice).into());
+        return Err(contradiction(problem, advice).into());
     }
     let shape = flags.arrivals.clone().unwrap_or(ArrivalShape::Spike);
     let arrivals = Arrivals::new(shape, flags.visitors.map(u64::from))
-        .map_err(|error| usage(&error.to_string(), "give their number, like --visitors 50k"))?;
+        .map_err(|error| contradiction(&error.to_string(), "give their number, like --visitors 50k"))?;
     let early = flags.early.zip(flags.opens_after);
     let arrivals = match early {
         Some((percent, before)) => arrivals.with_early(EarlyVisitors { share: percent / 100.0, before }),
         None => arrivals,
     };
-    let sets_rate = |order: &TimedOrder| matches!(order.order, SimulatedOrder::SetRate(_));
-    let lets_all_pass = |order: &TimedOrder| matches!(order.order, SimulatedOrder::Mode(Mode::Observe));
-    match simulate.find {
-        Some(Sought::Quota) if flags.is_here() => {
-            let without = if KNOWS_AWS { "leave --local out, or " } else { "" };
-            let advice = &format!("{without}use --find rate");
-            return Err(usage("one machine has no limits of an account", advice).into());
-        }
-        Some(Sought::Quota) if simulate.within.is_some() => {
-            let advice = "leave --within out, or use --find rate";
-            return Err(usage("--within belongs to --find rate", advice).into());
-        }
-        Some(Sought::Rate) if simulate.flags.rate.is_some() => {
-            let advice = "leave --rate out, or leave --find rate out";
-            return Err(usage("--find rate searches the rate, so --rate has no meaning", advice).into());
-        }
-        Some(Sought::Rate) if flags.order.iter().any(sets_rate) => {
-            let advice = "leave the orders that set the rate out, or leave --find rate out";
-            return Err(usage("--find rate searches one rate, and an order sets another", advice).into());
-        }
-        _ if flags.mode == Some(Mode::Observe) || flags.order.iter().any(lets_all_pass) => {
-            let advice = "simulate the line, with --mode line, or --mode overflow";
-            return Err(usage(
-                "in a room that observes nobody waits, so there is nothing to simulate",
-                advice,
-            )
-            .into());
-        }
-        _ => {}
-    }
+    refuse_contradictions(simulate, flags)?;
     let given = flags.rate.or(config.map(|config| config.rate));
     // The search begins elsewhere anyway.
     let any = (simulate.find == Some(Sought::Rate)).then_some(Rate::MIN);
     let rate = given.or(any).ok_or_else(|| {
         let advice =
             "give it, like --rate 3k, name a configured room, or search it with --find rate --within 2h";
-        usage("how many visitors may enter a minute is not known", advice)
+        contradiction("how many visitors may enter a minute is not known", advice)
     })?;
     let host = if flags.is_here() { RoomHost::Machine } else { account(flags, config, rate)? };
     let mut scenario = Scenario::new(arrivals, rate, host);
@@ -196,6 +165,44 @@ fn scenario(
     Ok(scenario)
 }
 
+/// What is searched, and what is said of the rate and the mode, may contradict each other.
+fn refuse_contradictions(simulate: &SimulateEvent, flags: &ScenarioFlags) -> Result<(), Failure> {
+    let sets_rate = |order: &TimedOrder| matches!(order.order, SimulatedOrder::SetRate(_));
+    let lets_all_pass = |order: &TimedOrder| matches!(order.order, SimulatedOrder::Mode(Mode::Observe));
+    match simulate.find {
+        Some(Sought::Quota) if flags.is_here() => {
+            let without = if KNOWS_AWS { "leave --local out, or " } else { "" };
+            let advice = &format!("{without}use --find rate");
+            return Err(contradiction("one machine has no limits of an account", advice));
+        }
+        Some(Sought::Quota) if simulate.within.is_some() => {
+            let advice = "leave --within out, or use --find rate";
+            return Err(contradiction("--within belongs to --find rate", advice));
+        }
+        Some(Sought::Rate) if simulate.flags.rate.is_some() => {
+            let advice = "leave --rate out, or leave --find rate out";
+            return Err(contradiction("--find rate searches the rate, so --rate has no meaning", advice));
+        }
+        Some(Sought::Rate) if flags.order.iter().any(sets_rate) => {
+            let advice = "leave the orders that set the rate out, or leave --find rate out";
+            return Err(contradiction("--find rate searches one rate, and an order sets another", advice));
+        }
+        _ if flags.mode == Some(Mode::Observe) || flags.order.iter().any(lets_all_pass) => {
+            let advice = "simulate the line, with --mode line, or --mode overflow";
+            return Err(contradiction(
+                "in a room that observes nobody waits, so there is nothing to simulate",
+                advice,
+            ));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn contradiction(problem: &str, advice: &str) -> Failure {
+    Failure::new(Exit::Usage, problem).advising(advice)
+}
+
 fn account(flags: &ScenarioFlags, config: Option<&RoomConfig>, rate: Rate) -> Result<RoomHost> {
     let region = region(flags, config);
     let mut limits = if flags.new_account {
@@ -209,9 +216,8 @@ fn account(flags: &ScenarioFlags, config: Option<&RoomConfig>, rate: Rate) -> Re
     let mut room = match config {
         None => ModelledRoom::new(rate),
         Some(config) => {
-            let files = custom_page(config)?.map_or(0, |page| page.files().count().saturating_sub(1));
             let architecture = config.architecture.unwrap_or(Architecture::Arm64);
-            ModelledRoom::of(config, architecture, u32::try_from(files).unwrap_or(u32::MAX))
+            ModelledRoom::of(config, architecture, custom_page(config)?.as_ref())
         }
     };
     room.rate = rate;

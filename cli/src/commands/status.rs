@@ -3,14 +3,8 @@
 use std::io::{self, IsTerminal};
 
 use anyhow::Result;
-use control::wording::{
-    alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, refusals_missing,
-    refused_by_limit, refused_in_full, stock, turnout, urls,
-};
-use control::{AlarmState, Status};
-use document::words;
-use waitroom::throttle_rules::{Finding, Verdict};
-use waitroom::{Mode, Room, RoomState, Timestamp, Valve};
+use control::{Status, StatusLine};
+use waitroom::Timestamp;
 
 use crate::arguments;
 use crate::printer::{Colours, say};
@@ -45,170 +39,18 @@ pub(crate) fn run(arguments: &arguments::ShowStatus, json: bool) -> Result<()> {
 }
 
 fn text(status: &Status, now: Timestamp, colours: Colours) -> String {
-    let Status { room, line, released, windows, findings, dead_letters, .. } = status;
-    let windows: Vec<_> =
-        windows.iter().map(|window| format!("{} of {}", window.released, window.planned)).collect();
-    let (waiting_room, client_check) = urls(status);
-    let mut lines = vec![
-        format!("{} ({}), {}", room.settings.title, room.settings.room, state(status, colours)),
-        format!("joined         {}", joined(status)),
-        format!("waiting        {}{}", line.waiting, for_newcomers(status)),
-        format!("released       {released}{}", rest(status)),
-        format!("longest wait   {}", of_those_released(status)),
-        format!("line reached   {}", line.reached),
-        format!("this window    {}", windows.first().map_or("none yet", String::as_str)),
-        format!("window before  {}", windows.get(1).map_or("none yet", String::as_str)),
-        format!("rate           {}", if line.slow { colours.yellow(&rate(status)) } else { rate(status) }),
-    ];
-    if let Some(turnout) = turnout(status) {
-        lines.push(format!("turnout        {turnout}"));
-    }
-    for (what, at) in [("ends  ", room.ends), ("closes", room.closes), ("opens ", room.opens)] {
-        if let Some(at) = at {
-            lines.insert(1, format!("{what}         {}, {}", words::at(at), words::ahead(at, now)));
-        }
-    }
-    if let Some(stock) = stock(status) {
-        lines.insert(1, format!("stock          {stock}, then the room ends"));
-    }
-    if room.rehearsal.is_some() {
-        lines
-            .insert(1, colours.yellow("rehearsal      under way, or left behind: `beekeeper reset` ends it"));
-    }
-    if let Some(limited) = &status.limited {
-        lines.push(colours.yellow(&format!("join limit     {}", refused_by_limit(limited))));
-    }
-    if let Some(refused) = refused_in_full(status) {
-        lines.insert(1, colours.red(&format!("refused        {refused}")));
-    }
-    if let Some(missing) = refusals_missing(status) {
-        lines.insert(1, colours.yellow(&format!("refused        {missing}")));
-    }
-    for finding in findings.iter().rev().take(5) {
-        lines.push(format!("shop's health  {}", health(finding, colours)));
-    }
-    match room.settings.mode {
-        Mode::Line => {}
-        Mode::Overflow => lines.push(format!("mode           {}", overflow(room))),
-        Mode::Observe => lines.push(format!("mode           {}", observe(status))),
-    }
-    if let Some(line) = status.observed.filter(|line| line.waited > 0) {
-        lines.push(format!("line now       {} would wait", words::count(line.waiting)));
-        lines.push(format!(
-            "longest line   {}, {} to wait",
-            words::count(line.longest_line),
-            words::time(line.longest_wait)
-        ));
-        let busiest = words::count(line.busiest);
-        lines.push(format!(
-            "busiest        at {busiest} a minute, nobody would have waited longer than a minute"
-        ));
-    }
-    if !room.settings.message.as_str().is_empty() {
-        lines.push(format!("message        {:?}", room.settings.message.as_str()));
-    }
-    if !room.notice.text.as_str().is_empty() {
-        lines.push(format!("notice         {:?}", room.notice.text.as_str()));
-    }
-    if let Some(link) = &room.notice.link {
-        lines.push(format!("link           {link}"));
-    }
-    if room.then_off {
-        lines.push("then           off, when everybody who waited was let in".into());
-    }
-    if room.stretch != waitroom::Stretch::USUAL {
-        lines.push(format!("polls          {} times less often than usual", room.stretch));
-    }
-    if let Some(dead_letters) = dead_letters {
-        lines.push(format!("dead letters   {dead_letters}"));
-    }
-    let rings = status.alarms.iter().any(|alarm| alarm.state == AlarmState::Ringing);
-    let alarms =
-        alarms(status).map(|alarms| if rings { colours.red(&alarms) } else { colours.green(&alarms) });
-    lines.extend(alarms.map(|alarms| format!("alarms         {alarms}")));
-    for alarm in status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing) {
-        lines.push(colours.red(&format!("               {}: {}", alarm.name, alarm.told())));
-    }
-    let mail = status.alarm_mail.as_ref().and_then(alarm_mail);
-    lines.extend(mail.map(|mail| colours.yellow(&format!("alarm e-mails  {mail}"))));
-    lines.push(format!("waiting room   {waiting_room}"));
-    lines.push(format!("client check   {client_check}"));
-    lines.push(format!("shop           {}", room.settings.shop));
-    lines.join("\n")
-}
-
-/// Whether newcomers go straight in now.
-fn overflow(room: &Room) -> &'static str {
-    match room.valve() {
-        Valve::Doors(_) => "overflow: newcomers go straight in",
-        Valve::Open(_) => {
-            "overflow: a line has formed, and newcomers go straight in once hardly anybody has waited for a minute"
-        }
-        Valve::Limited(..) => "overflow: while there's a stock, everyone joins the line",
-        Valve::Closed => "overflow",
-    }
-}
-
-/// What everybody is spared who passes.
-fn observe(status: &Status) -> String {
-    match status.observed {
-        None => "observe: everybody passes while the room is on".into(),
-        Some(line) if line.waited == 0 => {
-            "observe: everybody passes. In the last hour, nobody would have waited".into()
-        }
-        Some(line) => {
-            let waited = words::count(line.waited);
-            format!("observe: everybody passes. In the last hour, {waited} would have waited")
-        }
-    }
-}
-
-fn state(status: &Status, colours: Colours) -> String {
-    let state = status.room.state;
-    if let Some(at) = status.stopped_at {
-        return colours.red(&format!("not running since {at}, when it was {state}"));
-    }
-    match state {
-        RoomState::On => colours.green(state.as_str()),
-        RoomState::Paused | RoomState::Closed | RoomState::ClosedPaused => colours.yellow(state.as_str()),
-        // Nobody is let in any more, or nobody is kept out of the shop.
-        RoomState::Ended | RoomState::Off => colours.red(state.as_str()),
-    }
-}
-
-fn health(finding: &Finding, colours: Colours) -> String {
-    let found = found(finding);
-    match finding.verdict {
-        _ if finding.refused => colours.yellow(&found),
-        Verdict::Well => colours.green(&found),
-        Verdict::Slow => colours.yellow(&found),
-        Verdict::Failing => colours.red(&found),
-    }
-}
-
-fn for_newcomers(status: &Status) -> String {
-    newcomers_wait(status).map_or_else(String::new, |wait| format!(", {wait} for somebody who joins now"))
-}
-
-fn of_those_released(status: &Status) -> String {
-    match longest_wait(status) {
-        Some(wait) => format!("{wait}, of those released in the last two minutes"),
-        None => "nobody was released in the last two minutes".into(),
-    }
-}
-
-/// Who joined, and neither waits nor is counted as released.
-fn rest(status: &Status) -> String {
-    match status.joined.saturating_sub(status.released.saturating_add(status.line.waiting)) {
-        0 => String::new(),
-        rest => format!(", and {rest} not counted yet or left otherwise"),
-    }
+    let (settings, (state, mark)) = (&status.room.settings, status.state());
+    let headline = format!("{} ({}), {}", settings.title, settings.room, colours.marked(Some(mark), &state));
+    let line = |StatusLine { label, text, mark }| colours.marked(mark, &format!("{label:<15}{text}"));
+    std::iter::once(headline).chain(status.lines(now).into_iter().map(line)).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
 mod tests {
     use control::AlarmMailState;
     use control::example::suffering;
+    use document::words;
+    use waitroom::RoomState;
 
     use super::*;
 
@@ -304,10 +146,10 @@ shop           https://shop.example/sale
         let coloured = text(&status, NOW, Colours::Ansi);
         for line in [
             "Seal's Spring Sale (spring-sale), \x1b[32mon\x1b[0m\n",
-            "\nrate           \x1b[33m600 a minute, throttled to 300: the shop is slow or fails\x1b[0m\n",
-            "\nshop's health  \x1b[33mslow: ",
-            "\nshop's health  \x1b[32mwell: ",
-            "\nalarms         \x1b[1;31m1 of 2 is ringing\x1b[0m\n",
+            "\n\x1b[33mrate           600 a minute, throttled to 300: the shop is slow or fails\x1b[0m\n",
+            "\n\x1b[33mshop's health  slow: ",
+            "\n\x1b[32mshop's health  well: ",
+            "\n\x1b[1;31malarms         1 of 2 is ringing\x1b[0m\n",
             "\n\x1b[33malarm e-mails  anna@shop.example gets none yet",
         ] {
             assert!(coloured.contains(line), "{line:?} in {coloured:?}");

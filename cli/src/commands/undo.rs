@@ -4,7 +4,7 @@ use anyhow::{Result, anyhow};
 use control::{Order, UndoableOrder};
 use waitroom::{AuditEntry, AuditedChange};
 
-use super::{change, off};
+use super::change;
 use crate::arguments::Which;
 use crate::ask;
 use crate::room::RoomHandle;
@@ -16,11 +16,11 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
         let entries = room.entries(AuditEntry::KEPT).await?;
         let last =
             UndoableOrder::last(&entries).map_err(|nothing| anyhow!("the room {} {nothing}", room.name))?;
-        if turns_off(&last.reverted) && !yes {
-            let waiting = room.status().await?.line.waiting;
-            if waiting > 0 {
-                ask::confirm(&off::consequence(waiting, &room.name), "Turn the room off again?")?;
-            }
+        if !yes
+            && turns_off(&last.reverted)
+            && let Some(off) = room.consequence(&Order::Off).await?
+        {
+            ask::confirm(&off.told, "Turn the room off again?")?;
         }
         change::order(&room, json, Order::Undo { number: last.number }).await
     })

@@ -1,5 +1,7 @@
 //! The two charts: who waits, and who was released in each minute.
 
+use control::Course;
+use document::CheckMark;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
@@ -7,8 +9,6 @@ use ratatui::symbols::Marker;
 use ratatui::text::Line;
 use ratatui::widgets::{Axis, Bar, BarChart, BarGroup, Block, Chart, Dataset, GraphType};
 use waitroom::Rate;
-
-use super::course::Course;
 
 /// A colour is never the only sign: a word always says the same.
 #[derive(Clone, Copy)]
@@ -19,6 +19,14 @@ pub(super) struct Palette {
 impl Palette {
     pub(super) fn of(self, colour: Color) -> Style {
         if self.has_colours { Style::new().fg(colour) } else { Style::new() }
+    }
+
+    pub(super) fn marked(self, mark: CheckMark) -> Style {
+        self.strong(match mark {
+            CheckMark::Good => Color::Green,
+            CheckMark::Doubtful => Color::Yellow,
+            CheckMark::Bad => Color::Red,
+        })
     }
 
     pub(super) fn strong(self, colour: Color) -> Style {

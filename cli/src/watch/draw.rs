@@ -3,18 +3,16 @@
 use control::wording::{
     alarms, found, joined, limited, rate, refusals, refusals_missing, stock, urls, waits,
 };
-use control::{AlarmState, Status};
-use document::words;
+use control::{AlarmState, Course, Status, finding_mark, state_mark};
+use document::{CheckMark, words};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
-use waitroom::RoomState;
 use waitroom::throttle_rules::Verdict;
 
 use super::charts::{Palette, draw_minutes, draw_waiting};
-use super::course::Course;
 use super::fit::fit;
 use super::orders::orders;
 
@@ -76,15 +74,14 @@ fn facts(course: &Course, palette: Palette, width: u16) -> Vec<Line<'static>> {
     let status = &course.latest;
     let (room, line) = (&status.room, &status.line);
     let state = room.state.as_str().to_uppercase();
-    let (state, colour) = match room.state {
-        // What follows is the last that was known.
-        _ if course.problem.is_some() => ("NO ANSWER".into(), Color::Red),
-        RoomState::On => (state, Color::Green),
-        RoomState::Paused | RoomState::Closed | RoomState::ClosedPaused => (state, Color::Yellow),
-        RoomState::Ended | RoomState::Off => (state, Color::Red),
+    // What follows is the last that was known.
+    let (state, mark) = if course.problem.is_some() {
+        ("NO ANSWER".into(), CheckMark::Bad)
+    } else {
+        (state, state_mark(room.state))
     };
     let mut numbers = vec![
-        Span::styled(state, palette.strong(colour)),
+        Span::styled(state, palette.marked(mark)),
         Span::raw(format!("joined {}", joined(status))),
         Span::raw(format!("waiting {}", line.waiting)),
         Span::raw(format!("released {}", status.released)),
@@ -129,13 +126,14 @@ fn shop(status: &Status, palette: Palette, width: u16, findings: usize) -> Vec<L
         lines.extend(plain("no measurements: the throttle is off"));
     } else {
         let marks = status.findings.iter().enumerate().map(|(at, finding)| {
-            let (mark, colour) = match finding.verdict {
-                _ if finding.refused => ("-", Color::Yellow),
-                Verdict::Well => ("·", Color::Green),
-                Verdict::Slow => ("s", Color::Yellow),
-                Verdict::Failing => ("F", Color::Red),
+            let mark = match finding.verdict {
+                _ if finding.refused => "-",
+                Verdict::Well => "·",
+                Verdict::Slow => "s",
+                Verdict::Failing => "F",
             };
-            (if at == 0 { " " } else { "" }, Span::styled(mark, palette.strong(colour)))
+            let style = palette.marked(finding_mark(finding));
+            (if at == 0 { " " } else { "" }, Span::styled(mark, style))
         });
         let label = "last hour, one mark a minute (· well, s slow, F failing, - not measured):";
         lines.extend(fit(words(label, Style::new()).chain(marks), width));
@@ -166,13 +164,13 @@ fn footer_line(course: &Course, palette: Palette) -> Line<'static> {
 mod tests {
     use std::time::Duration;
 
+    use control::Reading;
     use control::example::{minute_record, suffering};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
     use waitroom::{AuditEntry, AuditedChange, Author, MinuteRecord, Rate, Stretch, Timestamp};
 
     use super::*;
-    use crate::watch::course::Reading;
 
     const MINUTE: Duration = Duration::from_mins(1);
 

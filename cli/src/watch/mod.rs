@@ -4,7 +4,6 @@
 //! change.
 
 mod charts;
-mod course;
 mod draw;
 mod fit;
 mod orders;
@@ -13,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clock::SystemClock;
-use control::{AlarmState, OperatedRoom, Status};
+use control::{AlarmState, Course, OperatedRoom, Reading, Status};
 use document::words;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -22,12 +21,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
+use waitroom::Timestamp;
 use waitroom::ports::Clock;
-use waitroom::{MinuteRecord, Timestamp};
 
 use crate::printer::{are_colours_wanted, note, say};
 use control::wording::{alarms, joined, limited, rate, refusals, refusals_missing, waits, word};
-use course::{Course, Reading};
 
 /// Prints a line, or a JSON object, at the start and for each change.
 pub(crate) async fn lines(room: &OperatedRoom, first: Status, every: Duration, json: bool) -> Result<()> {
@@ -100,7 +98,7 @@ fn ticks(every: Duration) -> tokio::time::Interval {
 
 /// Shows charts until a key is pressed that ends them. They begin with the history of the last hour.
 pub(crate) async fn charts(room: &OperatedRoom, every: Duration) -> Result<()> {
-    let first = read(room, None).await?;
+    let first = Reading::read(room, None).await?;
     let mut last = first.records.last().copied();
     let mut course = Course::new(room.name.clone(), first);
     let has_colours = are_colours_wanted();
@@ -113,7 +111,7 @@ pub(crate) async fn charts(room: &OperatedRoom, every: Duration) -> Result<()> {
         let mut looks = ticks(every);
         loop {
             looks.tick().await;
-            let reading = read(room, last.as_ref()).await;
+            let reading = Reading::read(room, last.as_ref()).await;
             last = reading.as_ref().ok().and_then(|reading| reading.records.last().copied()).or(last);
             if sender.send(reading).is_err() {
                 return;
@@ -138,18 +136,6 @@ pub(crate) async fn charts(room: &OperatedRoom, every: Duration) -> Result<()> {
         () = look => Ok(()),
         shown = show => shown,
     }
-}
-
-/// Reads what the charts show. `last` is the last record of the history that is known.
-async fn read(room: &OperatedRoom, last: Option<&MinuteRecord>) -> Result<Reading> {
-    /// More entries than the highest terminal shows.
-    const ENTRIES: u16 = 30;
-
-    let status = room.watched_status().await?;
-    let at = room.transport.now();
-    let records = room.minutes(Course::known_since(at, last)).await?;
-    let entries = room.entries(ENTRIES).await?;
-    Ok(Reading { at, status, records, entries })
 }
 
 fn quits(key: KeyEvent) -> bool {

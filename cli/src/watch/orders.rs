@@ -1,9 +1,8 @@
-use control::entry_text;
+use control::{Course, entry_text};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use waitroom::{AuditEntry, Timestamp};
 
-use super::course::Course;
 use super::fit::fit;
 
 /// The most orders that are shown.

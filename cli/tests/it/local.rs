@@ -295,7 +295,7 @@ fn mistakes_are_explained() {
         (["local", "--rate", "0"], "a rate is a whole number of visitors a minute, from 1 to 270000"),
         (["local", "--origin", "shop.example"], "not a URL, because it has no https://"),
         (["local", "My Room", "--access-log"], "a room's name is 1 to 30 lower-case letters"),
-        (["local", "--minute", "2m"], "a minute must be from 1s to 60s"),
+        (["local", "--minute", "2m"], "must be from 1s to 60s"),
         (["local", "--url", "http://wait.example/a/b?x=1"], "must have no query and no fragment"),
         (["local", "--url", "http://wait.example/beekeeper"], "without /beekeeper at the end"),
     ] {

@@ -251,7 +251,7 @@ mod tests {
             config.throttle = throttle;
             config.door_requests_per_address =
                 door_limit.then(|| AddressLimit::from_value(ConfigValue::Number(5000)).unwrap());
-            let costs = Costs::of(&ModelledRoom::of(&config, Architecture::Arm64, 0), Mode::Line);
+            let costs = Costs::of(&ModelledRoom::of(&config, Architecture::Arm64, None), Mode::Line);
             let cents = costs.options[0].dollars * 100.0;
             assert_eq!(costs.options[0].name, "alarms");
             assert_eq!(

@@ -5,7 +5,6 @@ use config::{Architecture, RoomConfig};
 use page::Page;
 
 use crate::limits::{LimitReading, taken};
-use crate::modelled::modelled;
 use crate::reservation::ReservationPlan;
 use crate::stack::{RoomStack, StackState};
 use crate::warnings::{self, PlanWarning};
@@ -49,7 +48,8 @@ impl Account {
             self.read_limits(&functions),
             self.plan_reservation(config, stack, &functions),
         );
-        let room = modelled(config, architecture, page, reserved.reservation());
+        let reserved_consumers = reserved.reservation().consumers;
+        let room = ModelledRoom { reserved_consumers, ..ModelledRoom::of(config, architecture, page) };
         let allowed = taken(&limits, &self.region);
         let capacity = Capacity::of(&allowed, &room, visitors.unwrap_or(Capacity::USUAL_CROWD));
         let outlook = visitors.map(|visitors| Outlook::of(&allowed, &room, visitors));

@@ -33,7 +33,6 @@ mod forecast;
 mod kept_refusals;
 mod limits;
 mod logs;
-mod modelled;
 mod names;
 mod page;
 mod pipeline;

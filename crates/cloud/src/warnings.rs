@@ -9,7 +9,6 @@ use waitroom::Rate;
 
 use crate::DeployedRoom;
 use crate::limits::{LimitReading, taken};
-use crate::modelled::modelled;
 
 /// An account that may run fewer functions at the same time than this gets a warning, whatever the rate.
 const FEW_FUNCTIONS: f64 = 100.0;
@@ -156,7 +155,8 @@ impl DeployedRoom {
         rate: Rate,
     ) -> Option<PlanWarning> {
         let architecture = config.architecture.unwrap_or(Architecture::Arm64);
-        let room = ModelledRoom { rate, ..modelled(config, architecture, page, self.reserved) };
+        let reserved_consumers = self.reserved.consumers;
+        let room = ModelledRoom { rate, reserved_consumers, ..ModelledRoom::of(config, architecture, page) };
         let lowest = AccountLimits::of_new_account(aws_model::NEWER_REGION);
         of_rate(&Capacity::of(&lowest, &room, 0), rate)?;
         let readings = self.account.read_limits(&self.account.function_limits().await).await;

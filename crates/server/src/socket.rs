@@ -66,7 +66,7 @@ impl OrderSocket {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        remove_unfinished_backups(directory)?;
+        EmbeddedStore::remove_unfinished(directory)?;
         let listener = UnixListener::bind(&path)?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
         Ok(Self { listener, path, start })
@@ -175,19 +175,11 @@ fn user_name(users: &str, uid: u32) -> Option<&str> {
     })
 }
 
-/// How the name of a backup begins until it is moved away. No operator would name a file like that.
-const UNFINISHED: &str = ".unfinished-backup-";
-
-/// A new name for a file that isn't finished yet. A room that starts in this directory removes what was left of one.
-pub fn unfinished(directory: &Path) -> PathBuf {
-    directory.join(format!("{UNFINISHED}{:016x}", rand::random::<u64>()))
-}
-
 async fn back_up(store: EmbeddedStore, directory: PathBuf) -> UpkeepReply {
     if let Some(error) = lack_of_space(&directory) {
         return UpkeepReply::Failed { error };
     }
-    let path = unfinished(&directory);
+    let path = EmbeddedStore::unfinished(&directory);
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     match tokio::task::spawn_blocking(move || store.back_up(&path)).await {
         Ok(Ok(BackedUp { waiting, admissions })) => UpkeepReply::BackedUp { file, waiting, admissions },
@@ -217,17 +209,6 @@ fn lack_of_space(directory: &Path) -> Option<String> {
 fn free(directory: &Path) -> Option<u64> {
     let disk = rustix::fs::statvfs(directory).ok()?;
     Some(disk.f_bavail.saturating_mul(disk.f_frsize))
-}
-
-/// Removes what a room or a command that was killed left of a backup.
-fn remove_unfinished_backups(directory: &Path) -> io::Result<()> {
-    for entry in std::fs::read_dir(directory)? {
-        let entry = entry?;
-        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
-            std::fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -18,8 +18,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("document", &["waitroom", "page"]),
     ("report", &["waitroom", "control", "document"]),
     ("doctor", &["waitroom", "pass", "config", "clock", "control", "document", "page", "probe", "throttle"]),
+    // Which rooms there are, and where.
+    ("rooms", &["waitroom", "config", "control", "document", "embedded", "page"]),
     // The nginx of a shop's machine.
-    ("setup", &["waitroom", "doctor", "emulators"]),
+    ("setup", &["waitroom", "doctor", "document", "emulators"]),
     ("page", &["waitroom"]),
     ("poll", &["waitroom"]),
     ("producer", &["waitroom", "pass"]),
@@ -91,6 +93,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "page",
             "rehearsal",
             "report",
+            "rooms",
             "embedded",
             "server",
             "setup",

@@ -42,7 +42,6 @@ mod retry;
 mod room_cache;
 mod room_item;
 mod secret;
-mod seen_permits;
 mod shared_sessions;
 mod signing_keys;
 mod stock;

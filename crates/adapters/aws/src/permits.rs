@@ -4,6 +4,8 @@
 //! Taking permits is one conditional write. There are two, for use that goes on and for the first after a pause. Which one it
 //! takes is guessed by what this process saw last; if the guess was wrong, the table says so.
 
+use std::sync::atomic::Ordering;
+
 use waitroom::ports::{NewcomerCount, PermitHolder, Permits, PortError, PortResult};
 use waitroom::{CountedSlot, DoorPermits, Timestamp, UsedTime};
 
@@ -20,7 +22,7 @@ const ATTEMPTS: u32 = 3;
 impl Permits for AwsStore {
     async fn take_permits(&self, of: DoorPermits, count: u32, by: PermitHolder) -> PortResult<bool> {
         for _ in 0..ATTEMPTS {
-            let (now, seen) = (self.now(), self.permits.get());
+            let (now, seen) = (self.now(), UsedTime(self.used_permits.load(Ordering::Relaxed)));
             // If nobody has taken any since, there are as many as this says, or fewer.
             if of.take(seen, count, now).is_none() {
                 return Ok(false);
@@ -41,7 +43,7 @@ impl Permits for AwsStore {
                     (false, self.table.get(ATTEMPT, Key::Permits).await?.unwrap_or_default())
                 }
             };
-            self.permits.see(used_in(&item)?);
+            self.used_permits.fetch_max(used_in(&item)?.0, Ordering::Relaxed);
             if is_taken {
                 return Ok(true);
             }

@@ -18,7 +18,7 @@ impl RoomCache {
     /// Returns the room that was read within the last second, or reads it with `read`. While one caller reads, the
     /// others wait for its result.
     pub(crate) async fn get(&self, read: impl Future<Output = PortResult<Room>>) -> PortResult<Arc<Room>> {
-        self.get_at(&SystemClock, read).await
+        self.get_at(&SystemClock, Self::MAX_AGE, read).await
     }
 
     /// Reads the room with `read`, for this caller and for those to come.
@@ -26,22 +26,19 @@ impl RoomCache {
         &self,
         read: impl Future<Output = PortResult<Room>>,
     ) -> PortResult<Arc<Room>> {
-        let mut cached = self.0.lock().await;
-        let now = SystemClock.now();
-        let room = Arc::new(read.await?);
-        *cached = Some((now, room.clone()));
-        Ok(room)
+        self.get_at(&SystemClock, Duration::ZERO, read).await
     }
 
     async fn get_at(
         &self,
         clock: &impl Clock,
+        max_age: Duration,
         read: impl Future<Output = PortResult<Room>>,
     ) -> PortResult<Arc<Room>> {
         let mut cached = self.0.lock().await;
         let now = clock.now();
         if let Some((at, room)) = &*cached
-            && (*at..*at + Self::MAX_AGE).contains(&now)
+            && (*at..*at + max_age).contains(&now)
         {
             return Ok(room.clone());
         }
@@ -86,7 +83,7 @@ mod tests {
     fn version_at(cache: &RoomCache, clock: &TestClock, millis: u64, ledger: u64) -> u64 {
         clock.set(millis);
         let read = async { Ok(room(ledger)) };
-        cache.get_at(clock, read).now_or_never().unwrap().unwrap().version
+        cache.get_at(clock, RoomCache::MAX_AGE, read).now_or_never().unwrap().unwrap().version
     }
 
     #[test]
@@ -104,7 +101,7 @@ mod tests {
         assert_eq!(version_at(&cache, &clock, 5000, 1), 1);
         clock.set(7000);
         let fails = async { Err(PortError::new("read the room", Fault::Busy, "throttled")) };
-        assert!(cache.get_at(&clock, fails).now_or_never().unwrap().is_err());
+        assert!(cache.get_at(&clock, RoomCache::MAX_AGE, fails).now_or_never().unwrap().is_err());
         assert_eq!(version_at(&cache, &clock, 7001, 2), 2);
     }
 
@@ -112,7 +109,7 @@ mod tests {
     fn concurrent_callers_share_one_read() {
         let (cache, clock, reads) = (RoomCache::default(), TestClock::default(), AtomicU64::new(0));
         let ask = || {
-            cache.get_at(&clock, async {
+            cache.get_at(&clock, RoomCache::MAX_AGE, async {
                 reads.fetch_add(1, Ordering::Relaxed);
                 tokio::task::yield_now().await;
                 Ok(room(1))

@@ -13,7 +13,6 @@ use crate::ledger_clock::LedgerClock;
 use crate::line::AwsLine;
 use crate::queues::LineQueues;
 use crate::room_cache::RoomCache;
-use crate::seen_permits::SeenPermits;
 use crate::table::Table;
 
 /// The AWS resources of a room's line and ledger.
@@ -34,7 +33,8 @@ pub struct AwsStore {
     pub(crate) trigger: Option<InvokedFunction>,
     pub(crate) key_secret: Option<KeySecret>,
     pub(crate) last_record: LastRecord,
-    pub(crate) permits: Arc<SeenPermits>,
+    /// The [time of permits](waitroom::UsedTime) that was used up when this process saw it last.
+    pub(crate) used_permits: Arc<AtomicU64>,
     /// Visitors who came for their pass since [`AwsStore::take_entries`].
     pub(crate) entries: Arc<AtomicU64>,
 }
@@ -58,7 +58,7 @@ impl AwsStore {
             trigger: None,
             key_secret: None,
             last_record: LastRecord::default(),
-            permits: Arc::default(),
+            used_permits: Arc::default(),
             entries: Arc::default(),
         }
     }

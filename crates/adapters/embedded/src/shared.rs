@@ -1,8 +1,6 @@
 //! What all handles to the store share: the database, and in memory the values that every request needs.
 
 use std::collections::{BTreeMap, HashSet};
-use std::error::Error;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -79,7 +77,8 @@ pub struct WriteTrouble {
 }
 
 /// Why changes are rejected.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{why}")]
 pub(crate) struct WriteFailure {
     fault: Fault,
     why: Arc<str>,
@@ -381,11 +380,3 @@ impl WriteFailure {
         PortError::new(attempt, self.fault, self.clone())
     }
 }
-
-impl fmt::Display for WriteFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.why)
-    }
-}
-
-impl Error for WriteFailure {}

@@ -1,7 +1,8 @@
 use std::fmt;
 
 /// A value of a configuration file, whatever the format of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(untagged)]
 pub enum ConfigValue<'a> {
     Text(&'a str),
     Number(i64),

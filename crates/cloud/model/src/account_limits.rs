@@ -48,7 +48,11 @@ impl AccountLimit {
     pub fn advice(self) -> String {
         // Some are reserved for those who release visitors, and AWS keeps a hundred back. Nobody asks for so few more.
         let wanted = if self == Self::Concurrency { "for 1,000 or more" } else { "for a higher limit" };
-        format!("ask AWS {wanted}, which is free: Service Quotas, {} ({})", self.in_service_quotas(), self.code())
+        format!(
+            "ask AWS {wanted}, which is free: Service Quotas, {} ({})",
+            self.in_service_quotas(),
+            self.code()
+        )
     }
 
     /// Where the console has it: the service, then the name.

@@ -119,7 +119,7 @@ impl EventWork {
         }
     }
 
-    /// What it costs, by service.
+    /// What it costs, by service. One sum, in which each line uses what those above it counted, so it is longer than a screen.
     pub fn costs(&self, room: &ModelledRoom) -> Vec<CostLine> {
         let Self {
             joins,

@@ -1,6 +1,7 @@
 //! What capacity and costs of a room depend on.
 
 use config::{AddressLimit, Architecture, RoomConfig, Whole};
+use page::Page;
 use waitroom::Rate;
 
 use crate::facts::facts;
@@ -71,8 +72,9 @@ impl ModelledRoom {
         }
     }
 
-    /// The room that this configuration describes, with functions of this architecture.
-    pub fn of(config: &RoomConfig, architecture: Architecture, further_files: u32) -> Self {
+    /// The room that this configuration describes, with functions of this architecture and this page of the operator's own.
+    pub fn of(config: &RoomConfig, architecture: Architecture, page: Option<&Page>) -> Self {
+        let further_files = page.map_or(0, |page| page.files().count().saturating_sub(1));
         let default = Self::new(config.rate);
         let requests = config.requests_per_second.map_or(0, Whole::get);
         // The template's default is AWS's.
@@ -80,7 +82,7 @@ impl ModelledRoom {
         Self {
             rate: config.rate,
             architecture,
-            further_files,
+            further_files: u32::try_from(further_files).unwrap_or(u32::MAX),
             requests_per_second: (requests > 0).then(|| requests.into()),
             request_burst: (requests > 0).then_some(burst),
             warm_reads: config.warm_reads.map_or(default.warm_reads, |reads| reads.get().into()),
@@ -112,5 +114,47 @@ impl ModelledRoom {
     /// for consumers.
     pub fn consumers_at(&self, rate: Rate) -> f64 {
         work::consumers(rate.get(), self.times).max(self.reserved_consumers.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use page::Design;
+
+    use super::*;
+    use crate::{AccountLimits, Capacity};
+
+    const ELEMENTS: [&str; 6] = ["state", "hint", "when", "message", "enter", "check"];
+
+    /// A page with an image.
+    fn page_of_two_files() -> Page {
+        let folder = tempfile::tempdir().unwrap();
+        let elements = ELEMENTS.map(|name| format!("<p data-bk=\"{name}\"></p>")).concat();
+        let html = format!("<html><head></head><body>{elements}<img src=\"bee.svg\"></body></html>");
+        fs::write(folder.path().join("index.html"), html).unwrap();
+        fs::write(folder.path().join("bee.svg"), "<svg/>").unwrap();
+        Design::read(folder.path()).unwrap().page(&"Sale".parse().unwrap())
+    }
+
+    #[test]
+    fn a_page_of_two_files_and_a_reservation_lower_the_rate_that_can_be_kept_up() {
+        let config = RoomConfig::new(
+            "sale".parse().unwrap(),
+            "Sale".parse().unwrap(),
+            "https://shop.example".parse().unwrap(),
+            Rate::new(300).unwrap(),
+        );
+        let kept_up = |limits: &AccountLimits, page, consumers| {
+            let room = ModelledRoom::of(&config, Architecture::Arm64, page);
+            let room = ModelledRoom { reserved_consumers: consumers, ..room };
+            Capacity::of(limits, &room, 0).kept_up.most
+        };
+        let mut limits = AccountLimits::default_in("us-east-1");
+        let page = page_of_two_files();
+        assert!(kept_up(&limits, Some(&page), 0) < kept_up(&limits, None, 0), "the image is a request");
+        limits.concurrency = 112.0;
+        assert!(kept_up(&limits, None, 60) < kept_up(&limits, None, 0), "the door cannot use the reserved");
     }
 }

@@ -1,5 +1,6 @@
 //! The orders about a single visitor, who has read their help code out to the operator.
 
+use document::words;
 use serde::{Deserialize, Serialize};
 use waitroom::ports::{Admitted, PortResult};
 use waitroom::{Admission, AdmittedBy, Author, HelpCall, HelpCode, Room, Timestamp};
@@ -36,6 +37,21 @@ impl HelpedVisitor {
         let ahead = number.saturating_sub(ledger.reach().await?.reached + 1);
         let (admitted, until) = admission.map(|admission| (admission.at, admission.expires)).unzip();
         Ok(Self { code, number, ahead, asked, admitted, until })
+    }
+
+    /// How they stand, in a line.
+    pub fn line(&self, now: Timestamp) -> String {
+        let number = words::count(self.number);
+        let (Some(admitted), Some(until)) = (self.admitted, self.until) else {
+            let ahead = words::count(self.ahead);
+            return format!(
+                "number {number} in line, about {ahead} ahead; asked for help at {}",
+                words::at(self.asked)
+            );
+        };
+        let (admitted, until, is_over) = (words::at(admitted), words::at(until), until <= now);
+        let end = if is_over { "did not come until" } else { "may enter the shop until" };
+        format!("number {number} was let in at {admitted}, and {end} {until}")
     }
 }
 
@@ -123,6 +139,17 @@ mod tests {
         let admitted = visitor(room.execute(Order::Admit { code }));
         let until = NOW + room.room().settings.lifetimes.admission;
         assert_eq!((admitted.admitted, admitted.until), (Some(NOW), Some(until)));
+        assert!(found.line(NOW).starts_with("number 38 in line, about 2 ahead; asked for help at 2023-11-1"));
+        assert!(
+            admitted.line(NOW).contains(", and may enter the shop until 2023-11-1"),
+            "{}",
+            admitted.line(NOW)
+        );
+        assert!(
+            admitted.line(until).contains(", and did not come until 2023-11-1"),
+            "{}",
+            admitted.line(until)
+        );
         assert_eq!(visitor(room.execute(Order::Admit { code })), admitted, "once");
         assert_eq!(visitor(room.execute(Order::Find { code })), admitted);
         let Reply::History { entries } = room.execute(Order::History { most: 500 }) else { panic!() };

@@ -1,7 +1,8 @@
 //! A line of a room's history.
 
+use document::words::time;
 use serde::{Deserialize, Serialize};
-use waitroom::{AuditEntry, Timestamp};
+use waitroom::{AuditEntry, MinuteCount, Timestamp};
 
 use crate::AlarmChange;
 
@@ -56,6 +57,19 @@ impl HistoryLine {
 pub fn entry_text(entry: &AuditEntry) -> String {
     let undone = if entry.undoes.is_some() { " (undo)" } else { "" };
     format!("{}{undone}", entry.change)
+}
+
+/// How the line was in a minute.
+pub fn minute_line(minute: &MinuteCount) -> String {
+    let MinuteCount { at, joined, released, waiting, rate, longest_wait, rehearsal, entered: _, observed } =
+        minute;
+    let rate = rate.map_or_else(|| "nobody released".into(), |rate| format!("rate {rate}"));
+    let longest = longest_wait.map(|wait| format!(", longest wait {}", time(wait))).unwrap_or_default();
+    let rehearsal = if *rehearsal { ", rehearsal" } else { "" };
+    let observed = observed.map(|line| format!(", {} would have waited", line.waited)).unwrap_or_default();
+    format!(
+        "{at}  {joined} joined, {released} released, {waiting} waiting, {rate}{longest}{observed}{rehearsal}"
+    )
 }
 
 #[cfg(test)]

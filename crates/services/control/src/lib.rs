@@ -5,7 +5,10 @@
 //! AWS the operator's own process opens the store and calls [`execute`] itself. Whoever gives the order sees an
 //! [`OperatedRoom`].
 
+mod changes;
 mod closing;
+mod consequence;
+mod course;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod example;
 #[cfg(test)]
@@ -14,15 +17,19 @@ mod fixture;
 mod frozen;
 mod help;
 mod history_line;
+mod key_lines;
 mod mode;
+mod opening_time;
 mod operated_room;
 mod order;
 mod rehearsal;
 mod reply;
 mod socket;
 mod status;
+mod status_lines;
 mod store;
 mod transport;
+mod typed_time;
 mod undo;
 pub mod wording;
 
@@ -34,15 +41,20 @@ use waitroom::ports::{
 use waitroom::{AuditNote, AuditSubject, Author, KeyOrder, Room, RoomState, Timestamp};
 
 use closing::{When, change_unless};
+pub use consequence::Consequence;
+pub use course::{Course, Reading};
 pub use help::HelpedVisitor;
-pub use history_line::{HistoryLine, entry_text};
+pub use history_line::{HistoryLine, entry_text, minute_line};
+pub use key_lines::{key_json, key_line};
 pub use operated_room::{ChangedRoom, ControlError, OperatedRoom};
 pub use order::Order;
 pub use reply::Reply;
 pub use socket::{RunningRoom, SocketError, SocketFailure, SocketRoom, UpkeepOrder, UpkeepReply};
 pub use status::{Alarm, AlarmChange, AlarmMail, AlarmMailState, AlarmState, Refusals, Status, WindowCount};
+pub use status_lines::{StatusLine, finding_mark, state_mark};
 pub use store::{OperatorLedger, OperatorStore};
 pub use transport::{Advise, Answer, EntriesByMinute, Transport, TransportError};
+pub use typed_time::TypedTime;
 pub use undo::{NothingToUndo, UndoableOrder};
 
 /// Carries out an order by `who`. [`Order::On`], [`Order::OpenAt`], [`Order::Pause`], [`Order::Close`],

@@ -60,7 +60,7 @@ impl CheckResult {
         }
     }
 
-    fn mark(self) -> CheckMark {
+    pub fn mark(self) -> CheckMark {
         match self {
             Self::Ok => CheckMark::Good,
             Self::Warning | Self::NotChecked => CheckMark::Doubtful,

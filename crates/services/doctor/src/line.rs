@@ -1,6 +1,6 @@
 //! The state of the room and of its line.
 
-use control::wording;
+use control::{Status, wording};
 use document::words;
 use waitroom::{Room, RoomState, Stretch, Timestamp};
 
@@ -20,32 +20,9 @@ pub(crate) fn check(examined: &Examined) -> Vec<DoctorCheck> {
     let (room, line) = (&status.room, &status.line);
     let who = &examined.as_typed;
     let rate = wording::rate(status);
-    // On AWS the line is counted only roughly.
-    let about = if examined.is_here() { "" } else { "about " };
-    let (joined, waiting) = (format!("{about}{}", status.joined), line.waiting);
+    let (joined, waiting) = (wording::joined(status), line.waiting);
     let fact = format!("{}, rate {rate}, {joined} joined, {waiting} waiting", state(room, examined.now()));
-    let mut checks = vec![match (room.state, room.opens) {
-        // Its operator turned it off, as days before a sale, and a room that is off has no opening that this could spoil.
-        (RoomState::Off, _) => {
-            DoctorCheck::ok(ROOM, format!("{fact}: everybody goes straight to the shop until you turn it on"))
-        }
-        (RoomState::Paused, None) => DoctorCheck::warning(
-            ROOM,
-            format!("{fact}: visitors join, and nobody is released"),
-            format!("let it open by itself: beekeeper on {who} --at TIME; or now: beekeeper on {who}"),
-        ),
-        (RoomState::Closed | RoomState::ClosedPaused | RoomState::Ended, _) => DoctorCheck::warning(
-            ROOM,
-            format!("{fact}: nobody new can join"),
-            format!("let people join again: beekeeper on {who}; or at a time: beekeeper on {who} --at TIME"),
-        ),
-        _ if line.slow => DoctorCheck::warning(
-            ROOM,
-            fact,
-            format!("look at the shop: beekeeper status {who} shows what the throttle found"),
-        ),
-        _ => DoctorCheck::ok(ROOM, fact),
-    }];
+    let mut checks = vec![of_state(status, fact, who)];
     if room.rehearsal.is_some() {
         let text = "a rehearsal is under way, or was left behind: its visitors are in the line";
         let advice = format!("when it is over, empty the line: beekeeper reset {who}");
@@ -71,6 +48,32 @@ pub(crate) fn check(examined: &Examined) -> Vec<DoctorCheck> {
     }
     checks.extend(long_wait(examined));
     checks
+}
+
+/// What the room's state means for the event. `fact` says it, with the numbers of the line.
+fn of_state(status: &Status, fact: String, who: &str) -> DoctorCheck {
+    match (status.room.state, status.room.opens) {
+        // Its operator turned it off, as days before a sale, and a room that is off has no opening that this could spoil.
+        (RoomState::Off, _) => {
+            DoctorCheck::ok(ROOM, format!("{fact}: everybody goes straight to the shop until you turn it on"))
+        }
+        (RoomState::Paused, None) => DoctorCheck::warning(
+            ROOM,
+            format!("{fact}: visitors join, and nobody is released"),
+            format!("let it open by itself: beekeeper on {who} --at TIME; or now: beekeeper on {who}"),
+        ),
+        (RoomState::Closed | RoomState::ClosedPaused | RoomState::Ended, _) => DoctorCheck::warning(
+            ROOM,
+            format!("{fact}: nobody new can join"),
+            format!("let people join again: beekeeper on {who}; or at a time: beekeeper on {who} --at TIME"),
+        ),
+        _ if status.line.slow => DoctorCheck::warning(
+            ROOM,
+            fact,
+            format!("look at the shop: beekeeper status {who} shows what the throttle found"),
+        ),
+        _ => DoctorCheck::ok(ROOM, fact),
+    }
 }
 
 /// What the room is, and what it does by itself.

@@ -4,12 +4,14 @@
 
 mod html;
 mod plot;
+mod refusal;
 mod table;
 mod text;
 pub mod words;
 pub mod wrap;
 
 pub use plot::{Plot, PlotAxis, PlotSeries, PlotShape};
+pub use refusal::Refusal;
 pub use table::{DocumentTable, TableRow};
 
 /// What a person reads, from top to bottom.

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use config::{AddressLimit, Architecture, RoomConfig};
+use config::{Architecture, RoomConfig};
 use waitroom::Rate;
 
 /// What to expect if the visitors are released one after the other at the rate.
@@ -31,21 +31,10 @@ impl ExpectedVisits {
     /// What so many visitors of this room on AWS cost in dollars, and for how many minutes of waiting.
     pub fn costs(&self, config: &RoomConfig, visitors: u64) -> (f64, f64) {
         let architecture = config.architecture.unwrap_or(Architecture::Arm64);
-        let modelled = aws_model::ModelledRoom::of(config, architecture, 0);
+        let modelled = aws_model::ModelledRoom::of(config, architecture, None);
         let wait_minutes = (self.average_wait.as_secs_f64() / 60.0).ceil().max(1.0);
         (aws_model::EventCosts::of(&modelled, visitors, wait_minutes).dollars, wait_minutes)
     }
-}
-
-/// The settings by which the firewall refuses the visitors, who all come from one address.
-pub fn limits_of_an_address(config: &RoomConfig) -> Vec<&'static str> {
-    let limits = [
-        ("door_requests_per_address", config.door_requests_per_address.is_some_and(AddressLimit::is_limited)),
-        ("requests_per_address", config.requests_per_address.is_some_and(AddressLimit::is_limited)),
-        // 0 challenges every browser.
-        ("door_challenge_above", config.door_challenge_above.is_some()),
-    ];
-    limits.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name).collect()
 }
 
 #[cfg(test)]

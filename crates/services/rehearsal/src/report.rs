@@ -148,6 +148,7 @@ impl RehearsalReport {
         broken.collect::<Vec<_>>().join("; ")
     }
 
+    /// The promises, in the order in which they are shown. One list, so it is longer than a screen.
     fn checks(&self, notes: &VisitNotes, room: &RoomNotes) -> Vec<RehearsalCheck> {
         let VisitEnds { entered, waiting, lost, refused, failed, too_late, not_come } = self.ends;
         let all = self.facts.visitors;

@@ -63,8 +63,31 @@ pub struct EventReport {
     pub orders: Vec<HistoryLine>,
 }
 
+/// What a report of every version has.
+#[derive(Deserialize)]
+struct ReportFormat {
+    format: u8,
+}
+
+/// Why a text is no report that this version can show.
+#[derive(Debug)]
+pub enum NoReport {
+    /// A later version wrote it.
+    Newer,
+    Unreadable(serde_json::Error),
+}
+
 impl EventReport {
     pub const FORMAT: u8 = 1;
+
+    /// A report that was kept, as its JSON.
+    pub fn parse(json: &str) -> Result<Self, NoReport> {
+        let ReportFormat { format } = serde_json::from_str(json).map_err(NoReport::Unreadable)?;
+        if format > Self::FORMAT {
+            return Err(NoReport::Newer);
+        }
+        serde_json::from_str(json).map_err(NoReport::Unreadable)
+    }
 
     /// The report about the last event. Reads what the room keeps further and further back, until that is known from its
     /// beginning.

@@ -15,7 +15,7 @@ mod minutes;
 mod sections;
 mod summary;
 
-pub use event::{EventReport, ReportRange};
+pub use event::{EventReport, NoReport, ReportRange};
 pub use kept_records::KeptRecords;
 pub use minutes::ReportedMinute;
 pub use summary::ReportSummary;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::refusal::SetupRefusal;
+use document::Refusal;
 
 const RECORD: &str = "setup.json";
 const ORIGINALS: &str = "original";
@@ -140,7 +140,7 @@ impl KeptFiles {
             "take these changes out and run this again, or remove the file yourself: it was not there before"
                 .into()
         };
-        SetupRefusal::new(problem, advice).into()
+        Refusal::new(problem, advice).into()
     }
 
     /// Where a person finds a file as it was.
@@ -271,7 +271,7 @@ fn lock(folder: &Path) -> Result<Option<File>> {
     };
     if matches!(opened.try_lock(), Err(TryLockError::WouldBlock)) {
         let another = format!("another setup is under way: it uses {}", folder.display());
-        return Err(SetupRefusal::new(another, "wait until it has ended").into());
+        return Err(Refusal::new(another, "wait until it has ended").into());
     }
     Ok(Some(opened))
 }
@@ -463,7 +463,7 @@ mod tests {
         machine.set_up(&[machine.change("nginx/shop", "guarded\n")]);
         fs::write(machine.path("nginx/shop"), "guarded\nmine\n").unwrap();
         let error = machine.undo().unwrap_err();
-        let failure = error.downcast_ref::<SetupRefusal>().unwrap();
+        let failure = error.downcast_ref::<Refusal>().unwrap();
         assert!(error.to_string().contains("\n guarded\n+mine\n"), "{error}");
         assert!(failure.advice.as_ref().unwrap().contains("/kept/original/"), "{failure:?}");
         assert_eq!(machine.text("nginx/shop").as_deref(), Some("guarded\nmine\n"));

@@ -6,11 +6,11 @@ use anyhow::{Context, Result};
 
 use crate::crowd::lines_for_a_crowd;
 use crate::kept::{self, FileChange, KeptFiles};
-use crate::refusal::SetupRefusal;
 use crate::services::ShopServices;
 use crate::shop::{ShopBlocks, http_block, names, servers, unguarded};
 use crate::site::{SetupStage, SiteFacts, guard, guard_file, site, site_file};
 use crate::tree::{FoundDirective, NginxTree};
+use document::Refusal;
 
 /// What is to be in nginx, besides what the services say.
 #[derive(Clone, Copy, Debug)]
@@ -103,14 +103,14 @@ fn refuse_taken_name(
     http: FoundDirective<'_>,
     name: &str,
     site_file: &Path,
-) -> Result<(), SetupRefusal> {
+) -> Result<(), Refusal> {
     let is_other = |server: &FoundDirective<'_>| {
         names(tree, *server).any(|found| found == name)
             && server.file.path.file_name() != site_file.file_name()
     };
     let other = servers(tree, http).into_iter().find(is_other);
     other.map_or(Ok(()), |other| {
-        Err(SetupRefusal::new(
+        Err(Refusal::new(
             format!("{other} already has the name of the room, {name}"),
             "remove that block, so that the one of this command answers; its certificate stays",
         ))

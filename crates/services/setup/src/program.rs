@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::refusal::SetupRefusal;
+use document::Refusal;
 
 #[derive(Debug, thiserror::Error)]
 #[error("there is no nginx on this machine")]
@@ -38,7 +38,7 @@ impl NginxProgram<'_> {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => {
                     let problem = format!("could not run {}: {error}", program.display());
-                    return Err(SetupRefusal::plain(problem).into());
+                    return Err(Refusal::plain(problem).into());
                 }
                 Ok(output) if output.status.success() => return Ok(None),
                 Ok(output) => {

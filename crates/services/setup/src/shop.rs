@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::listen::Listen;
-use crate::refusal::SetupRefusal;
 use crate::tree::{FoundDirective, NginxTree};
+use document::Refusal;
 
 /// What the guard answers with, and no other status: `error_page` of the shop for it would hide the guard's answer.
 const GUARDS_STATUS: &str = "401";
@@ -33,11 +33,7 @@ pub(crate) struct ShopBlocks<'t> {
 
 impl<'t> ShopBlocks<'t> {
     /// The blocks of this name; in this file, if the operator named one.
-    pub(crate) fn find(
-        tree: &'t NginxTree,
-        name: &str,
-        in_file: Option<&Path>,
-    ) -> Result<Self, SetupRefusal> {
+    pub(crate) fn find(tree: &'t NginxTree, name: &str, in_file: Option<&Path>) -> Result<Self, Refusal> {
         let http = http_block(tree)?;
         let all = servers(tree, http);
         let mut found: Vec<_> =
@@ -48,7 +44,7 @@ impl<'t> ShopBlocks<'t> {
         found.retain(|server| in_file.is_none_or(|file| server.file.path == file));
         if found.is_empty() {
             let file = in_file.unwrap_or(Path::new("")).display();
-            return Err(SetupRefusal::new(
+            return Err(Refusal::new(
                 format!("{file} has no server block for {name}"),
                 "leave --shop-file out to see where they are",
             ));
@@ -61,7 +57,7 @@ impl<'t> ShopBlocks<'t> {
         let shows_by_https = shown_by.iter().any(|server| listens_by_https(tree, *server));
         if !shows_by_https {
             let places: Vec<_> = found.iter().map(ToString::to_string).collect();
-            return Err(SetupRefusal::new(
+            return Err(Refusal::new(
                 format!(
                     "{name} is not shown by https ({}), and the guard's cookie needs it",
                     places.join(", ")
@@ -87,7 +83,7 @@ impl<'t> ShopBlocks<'t> {
     }
 
     /// The texts of the files that have to change, each behind its file, so that every block includes the guard's lines.
-    pub(crate) fn guarded(&self, guard: &str) -> Result<Vec<(FoundDirective<'t>, String)>, SetupRefusal> {
+    pub(crate) fn guarded(&self, guard: &str) -> Result<Vec<(FoundDirective<'t>, String)>, Refusal> {
         let mut changed: Vec<(FoundDirective<'t>, Vec<Insertion>)> = Vec::new();
         for server in &self.shown_by {
             let insertions = self.insertions(*server, guard)?;
@@ -102,7 +98,7 @@ impl<'t> ShopBlocks<'t> {
             .collect())
     }
 
-    fn insertions(&self, server: FoundDirective<'t>, guard: &str) -> Result<Vec<Insertion>, SetupRefusal> {
+    fn insertions(&self, server: FoundDirective<'t>, guard: &str) -> Result<Vec<Insertion>, Refusal> {
         let everything = self.tree.everything_inside(server);
         let direct = self.tree.inside(self.http);
         for inner in direct.iter().chain(everything.iter().map(|(_, inner)| inner)) {
@@ -120,7 +116,7 @@ impl<'t> ShopBlocks<'t> {
                 continue;
             }
             if parent.file.path != server.file.path {
-                return Err(SetupRefusal::new(
+                return Err(Refusal::new(
                     format!(
                         "{page} has an error_page of its own, in a file that other sites may include too"
                     ),
@@ -186,9 +182,9 @@ pub(crate) fn unguarded(text: &str, guard: &str) -> String {
         .collect()
 }
 
-pub(crate) fn http_block(tree: &NginxTree) -> Result<FoundDirective<'_>, SetupRefusal> {
+pub(crate) fn http_block(tree: &NginxTree) -> Result<FoundDirective<'_>, Refusal> {
     let http = tree.top().into_iter().find(|found| found.directive.name() == "http");
-    http.ok_or_else(|| SetupRefusal::new("there is no http block", "name the main file with --conf"))
+    http.ok_or_else(|| Refusal::new("there is no http block", "name the main file with --conf"))
 }
 
 pub(crate) fn servers<'t>(tree: &'t NginxTree, http: FoundDirective<'t>) -> Vec<FoundDirective<'t>> {
@@ -205,7 +201,7 @@ pub(crate) fn names<'t>(tree: &'t NginxTree, server: FoundDirective<'t>) -> impl
 }
 
 /// Why no block was found: a pattern may mean the shop, or nothing does.
-fn unnamed(tree: &NginxTree, servers: &[FoundDirective<'_>], name: &str) -> SetupRefusal {
+fn unnamed(tree: &NginxTree, servers: &[FoundDirective<'_>], name: &str) -> Refusal {
     let is_pattern = |found: &String| found.starts_with(['~', '.']) || found.contains('*') || found == "_";
     let patterns: Vec<_> = servers
         .iter()
@@ -214,12 +210,12 @@ fn unnamed(tree: &NginxTree, servers: &[FoundDirective<'_>], name: &str) -> Setu
         })
         .collect();
     if patterns.is_empty() {
-        return SetupRefusal::new(
+        return Refusal::new(
             format!("no server block has the name {name}"),
             "is this the nginx in front of your shop? The name is that of `shop` in room.toml; name the main file with --conf",
         );
     }
-    SetupRefusal::new(
+    Refusal::new(
         format!(
             "no server block has the name {name}; these may be meant, and this is not guessed: {}",
             patterns.join(", ")
@@ -229,11 +225,7 @@ fn unnamed(tree: &NginxTree, servers: &[FoundDirective<'_>], name: &str) -> Setu
 }
 
 /// nginx takes the first of two blocks with one name at one address, and ignores the other.
-fn refuse_same_addresses(
-    tree: &NginxTree,
-    found: &[FoundDirective<'_>],
-    name: &str,
-) -> Result<(), SetupRefusal> {
+fn refuse_same_addresses(tree: &NginxTree, found: &[FoundDirective<'_>], name: &str) -> Result<(), Refusal> {
     for (index, server) in found.iter().enumerate() {
         let others = found.iter().skip(index + 1);
         let same = others.clone().find(|other| {
@@ -243,7 +235,7 @@ fn refuse_same_addresses(
                 .any(|listen| theirs.iter().any(|other| other.socket() == listen.socket()))
         });
         if let Some(other) = same {
-            return Err(SetupRefusal::new(
+            return Err(Refusal::new(
                 format!("two server blocks have the name {name} at the same address: {server} and {other}"),
                 "remove one of them, or name the file of the right one with --shop-file",
             ));
@@ -297,7 +289,7 @@ fn is_ours(found: FoundDirective<'_>) -> bool {
     found.directive.name() == "error_page" && found.directive.has(GUARDS_STATUS) && found.directive.has(AWAY)
 }
 
-fn refuse_what_the_guard_needs(found: FoundDirective<'_>) -> Result<(), SetupRefusal> {
+fn refuse_what_the_guard_needs(found: FoundDirective<'_>) -> Result<(), Refusal> {
     let directive = found.directive;
     let (problem, advice) = match directive.name() {
         "auth_request" => (
@@ -314,7 +306,7 @@ fn refuse_what_the_guard_needs(found: FoundDirective<'_>) -> Result<(), SetupRef
         ),
         _ => return Ok(()),
     };
-    Err(SetupRefusal::new(format!("{found} {problem}"), advice))
+    Err(Refusal::new(format!("{found} {problem}"), advice))
 }
 
 /// Where a line goes that shall be the first of a block: above its first directive, and below any comment before that.
@@ -406,7 +398,7 @@ server { listen 443 ssl; server_name blog.example; }
         /// The text of the only file that changes.
         fn guarded(&self) -> Result<String, String> {
             let tree = self.tree();
-            let named = |refusal: SetupRefusal| {
+            let named = |refusal: Refusal| {
                 let folder = fs::canonicalize(self.0.path()).unwrap();
                 let sites = format!("{}/sites/", folder.display());
                 refusal.to_string().replace(&sites, "")

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::glob;
 use crate::listen::Listen;
-use crate::refusal::SetupRefusal;
 use crate::shop::ShopBlocks;
 use crate::tree::{FoundDirective, NginxTree};
+use document::Refusal;
 
 /// The last of a folder, so that the operator's own blocks stay the ones that answer unknown names.
 const SITE: &str = "zz-beekeeper.conf";
@@ -52,7 +52,7 @@ pub(crate) fn guard_file(conf: &Path) -> PathBuf {
 }
 
 /// The file of the room's server blocks, in the last folder that the http block includes.
-pub(crate) fn site_file(tree: &NginxTree, http: FoundDirective<'_>) -> Result<PathBuf, SetupRefusal> {
+pub(crate) fn site_file(tree: &NginxTree, http: FoundDirective<'_>) -> Result<PathBuf, Refusal> {
     let inside = http.directive.block.iter().flat_map(|block| &block.directives);
     let patterns: Vec<PathBuf> =
         inside.filter(|inner| inner.name() == "include").map(|inner| tree.absolute(inner.first())).collect();
@@ -64,7 +64,7 @@ pub(crate) fn site_file(tree: &NginxTree, http: FoundDirective<'_>) -> Result<Pa
     let folder = patterns.iter().rev().find(fits).and_then(|pattern| pattern.parent());
     folder.map(|folder| folder.join(SITE)).ok_or_else(|| {
         let conf = http.file.path.display();
-        SetupRefusal::new(
+        Refusal::new(
             format!("the http block in {conf} includes no folder for the file of the room"),
             format!("write into that block: include {}/*.conf;", tree.folder().join("conf.d").display()),
         )
@@ -77,13 +77,13 @@ pub(crate) fn site(
     shop: &ShopBlocks<'_>,
     stage: SetupStage,
     cache: &Path,
-) -> Result<String, SetupRefusal> {
+) -> Result<String, Refusal> {
     let mut plain: Vec<_> = shop.listens.iter().filter(|listen| !listen.is_tls()).cloned().collect();
     if plain.is_empty() {
         plain = shop.listens.iter().filter_map(Listen::as_http).collect();
     }
     if plain.is_empty() {
-        return Err(SetupRefusal::new(
+        return Err(Refusal::new(
             "no server block of the shop listens at port 80 or 443, so it isn't clear where the room should",
             "add a server block at port 80 that leads to https, as visitors who type the shop's name need it too",
         ));

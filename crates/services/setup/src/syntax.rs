@@ -4,7 +4,6 @@
 //! The words are split as `ngx_conf_read_token` does it: a quotation mark counts only where a word begins, `#` as well, and the
 //! brace of `${name}` opens no block.
 
-use std::fmt;
 use std::ops::Range;
 
 /// A name, its arguments, and perhaps a block: `listen 80;` or `server { … }`.
@@ -43,19 +42,12 @@ impl NginxDirective {
 }
 
 /// Why a file cannot be read, and where.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
 pub(crate) struct SyntaxError {
     pub(crate) at: usize,
     problem: &'static str,
 }
-
-impl fmt::Display for SyntaxError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.problem)
-    }
-}
-
-impl std::error::Error for SyntaxError {}
 
 /// The line of an offset, from 1.
 pub(crate) fn line_of(text: &str, at: usize) -> usize {

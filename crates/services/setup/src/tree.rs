@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::glob;
-use crate::refusal::SetupRefusal;
 use crate::syntax::{self, NginxDirective, line_of};
+use document::Refusal;
 
 /// More files within files are a circle, which nginx refuses too.
 const DEEPEST: usize = 20;
@@ -84,7 +84,7 @@ impl NginxTree {
             if depth == DEEPEST {
                 let circle =
                     format!("{} includes files within files, more than {DEEPEST} deep", path.display());
-                return Err(SetupRefusal::plain(circle).into());
+                return Err(Refusal::plain(circle).into());
             }
             let paths = self.matching(&pattern).with_context(|| {
                 format!("could not read the files that {} includes as {pattern}", path.display())
@@ -101,7 +101,7 @@ impl NginxTree {
         let path = self.absolute(pattern);
         if pattern.contains('[') {
             let brackets = format!("include {pattern} has brackets, which are not read here");
-            return Err(SetupRefusal::plain(brackets).into());
+            return Err(Refusal::plain(brackets).into());
         }
         Ok(if glob::is_pattern(pattern) { glob::matching(&path)? } else { vec![path] })
     }
@@ -200,11 +200,11 @@ impl NginxFile {
         let Ok(text) = String::from_utf8(bytes) else {
             let problem = format!("{} is not in UTF-8, so it can't be changed safely", path.display());
             let advice = "convert it, for example with: iconv -f latin1 -t utf-8";
-            return Err(SetupRefusal::new(problem, advice).into());
+            return Err(Refusal::new(problem, advice).into());
         };
         let directives = syntax::parse(&text).map_err(|error| {
             let problem = format!("{}:{}: {error}", real.display(), line_of(&text, error.at));
-            SetupRefusal::new(
+            Refusal::new(
                 problem,
                 "set this nginx up by hand: docs/hosting.md and docs/guard.md have the lines",
             )

@@ -11,11 +11,11 @@ use waitroom::{Author, RoomId, Timestamp};
 
 /// While this exists, no room can start in its directory.
 #[derive(Debug)]
-pub(crate) struct StoppedRoom {
-    pub(crate) name: RoomId,
-    pub(crate) store: EmbeddedStore,
+pub struct StoppedRoom {
+    pub name: RoomId,
+    pub store: EmbeddedStore,
     /// When its file was written last.
-    pub(crate) at: Timestamp,
+    pub at: Timestamp,
     unreached: SocketRoom,
 }
 
@@ -24,7 +24,7 @@ impl StoppedRoom {
     const PATIENCE: Duration = Duration::from_secs(15);
 
     /// The room in this directory. `None` if it runs, or if there is none.
-    pub(crate) async fn find(directory: &Path) -> Result<Option<Self>> {
+    pub async fn find(directory: &Path) -> Result<Option<Self>> {
         let begun = Instant::now();
         loop {
             if !SocketRoom::certainly_none_runs_in(directory) || !EmbeddedStore::is_in(directory) {

@@ -4,21 +4,26 @@
 
 use std::fmt::Write;
 
-use crate::arguments::KNOWS_AWS;
 use config::{ConfigValue, Presence, RoomConfig, SettingRow};
 use toml_edit::{DocumentMut, Item, TomlError, Value};
 use waitroom::{Mistakes, RoomId};
 
 /// Reads a file, and reports every mistake in it.
-pub(crate) fn read(room: &RoomId, text: &str) -> Result<RoomConfig, Mistakes> {
+pub fn read(room: &RoomId, text: &str) -> Result<RoomConfig, Mistakes> {
     let file: DocumentMut =
         text.parse().map_err(|error: TomlError| vec![error.to_string().trim_end().to_owned()])?;
     RoomConfig::from_entries(room.clone(), file.iter().map(|(key, item)| (key, config_value(item))))
 }
 
-/// The new text of the file: the present text, updated to this configuration.
-pub(crate) fn updated(config: &RoomConfig, existing: Option<&str>) -> Result<String, TomlError> {
-    let mut file: DocumentMut = existing.map_or_else(|| new_file(config), ToOwned::to_owned).parse()?;
+/// The new text of the file: the present text, updated to this configuration. One that is new and not `for_aws` leaves out what
+/// only a room there has.
+pub(crate) fn updated(
+    config: &RoomConfig,
+    existing: Option<&str>,
+    for_aws: bool,
+) -> Result<String, TomlError> {
+    let mut file: DocumentMut =
+        existing.map_or_else(|| new_file(config, for_aws), ToOwned::to_owned).parse()?;
     for (row, value) in config.entries() {
         let Some(value) = value else {
             file.remove(row.key);
@@ -40,7 +45,20 @@ pub(crate) fn updated(config: &RoomConfig, existing: Option<&str>) -> Result<Str
     Ok(file.to_string())
 }
 
-pub(crate) fn toml_value(value: ConfigValue<'_>) -> Value {
+/// What another configuration has otherwise: `rate: 300 -> 600`.
+pub fn changes(before: &RoomConfig, after: &RoomConfig) -> Vec<String> {
+    let shown = |value: Option<ConfigValue<'_>>| {
+        value.map_or_else(|| "not set".into(), |value| toml_value(value).to_string())
+    };
+    let pairs = before.entries().into_iter().zip(after.entries());
+    let pairs = pairs.map(|((row, before), (_, after))| (row.key, shown(before), shown(after)));
+    pairs
+        .filter(|(_, before, after)| before != after)
+        .map(|(key, before, after)| format!("{key}: {before} -> {after}"))
+        .collect()
+}
+
+fn toml_value(value: ConfigValue<'_>) -> Value {
     match value {
         ConfigValue::Text(text) => text.into(),
         ConfigValue::Number(number) => number.into(),
@@ -58,13 +76,13 @@ fn config_value(item: &Item) -> ConfigValue<'_> {
     }
 }
 
-/// A new file: the settings that this room has, and all others as comments. A `beekeeper` without AWS leaves out those for AWS.
-fn new_file(config: &RoomConfig) -> String {
+/// A new file: the settings that this room has, and all others as comments.
+fn new_file(config: &RoomConfig, for_aws: bool) -> String {
     let room = &config.room;
-    let applied = if KNOWS_AWS { "run: beekeeper deploy" } else { "start it again: beekeeper local" };
+    let applied = if for_aws { "run: beekeeper deploy" } else { "start it again: beekeeper local" };
     let mut text =
         format!("# The configuration of the waiting room {room}. After a change, {applied} {room}\n");
-    let shown = |row: &SettingRow| KNOWS_AWS || row.presence != Presence::OnAws;
+    let shown = |row: &SettingRow| for_aws || row.presence != Presence::OnAws;
     let entries = config.entries().into_iter().filter(|(row, _)| shown(row));
     let (written, optional): (Vec<_>, Vec<_>) = entries.partition(|(_, value)| value.is_some());
     for (row, _) in written {
@@ -124,13 +142,13 @@ mod tests {
     fn a_written_file_can_be_read() {
         let mut config = read(SMALLEST).unwrap();
         config.title = "\"Robben\" \\ #1 🦭".parse().unwrap();
-        let written = updated(&config, None).unwrap();
+        let written = updated(&config, None, true).unwrap();
         assert_eq!(read(&written).unwrap(), config, "{written}");
     }
 
     #[test]
     fn a_new_file_explains_every_setting_and_each_can_be_uncommented() {
-        let written = updated(&read(SMALLEST).unwrap(), None).unwrap();
+        let written = updated(&read(SMALLEST).unwrap(), None, true).unwrap();
         snapbox::assert_data_eq!(written.as_str(), snapbox::file!["new_file.toml"].raw());
         let uncommented = written.lines().map(|line| {
             let setting = line.strip_prefix("# ").filter(|rest| {
@@ -152,7 +170,7 @@ mod tests {
         config.rate = Rate::new(500).unwrap();
         config.log_days = None;
         config.account = Some("012345678901".parse().unwrap());
-        let written = updated(&config, Some(own)).unwrap();
+        let written = updated(&config, Some(own), true).unwrap();
         let expected = "# Ours.\nrate = 500 # agreed with Kim\ntitle = 'Sale'\nregion = \"eu-central-1\"\n\n# the new one\nshop = \"https://shop.example/\"\nthrottle = false\naccount = \"012345678901\"\n";
         assert_eq!(written, expected);
     }

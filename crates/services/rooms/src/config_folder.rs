@@ -12,14 +12,35 @@ use config::RoomConfig;
 use waitroom::RoomId;
 
 use crate::config_file;
-use crate::exit::{Exit, Failure};
+
+/// No configuration file has this name.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no room {name}: {} does not exist", .path.display())]
+pub struct UnknownRoom {
+    pub name: RoomId,
+    path: PathBuf,
+    /// The rooms that there are, for a sentence.
+    others: Option<String>,
+}
+
+impl UnknownRoom {
+    pub fn advice(&self) -> String {
+        let name = &self.name;
+        match &self.others {
+            Some(names) => {
+                format!("your rooms are {names}; to configure another: beekeeper init {name}")
+            }
+            None => format!("configure it with: beekeeper init {name}"),
+        }
+    }
+}
 
 #[derive(Clone, Debug)]
-pub(crate) struct ConfigFolder(PathBuf);
+pub struct ConfigFolder(PathBuf);
 
 impl ConfigFolder {
     /// In `$XDG_CONFIG_HOME/beekeeper`, usually `~/.config/beekeeper`.
-    pub(crate) fn of_this_user() -> Result<Self> {
+    pub fn of_this_user() -> Result<Self> {
         let absolute =
             |variable: &str| env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
         let config = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
@@ -27,12 +48,12 @@ impl ConfigFolder {
         Ok(Self(config.join("beekeeper")))
     }
 
-    pub(crate) fn path(&self, name: &RoomId) -> PathBuf {
+    pub fn path(&self, name: &RoomId) -> PathBuf {
         self.0.join(format!("{name}.toml"))
     }
 
     /// In alphabetical order.
-    pub(crate) fn names(&self) -> Result<Vec<RoomId>> {
+    pub fn names(&self) -> Result<Vec<RoomId>> {
         let files = match fs::read_dir(&self.0) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             files => files.with_context(|| format!("could not list {}", self.0.display()))?,
@@ -48,7 +69,7 @@ impl ConfigFolder {
         Ok(names)
     }
 
-    pub(crate) fn find(&self, name: &RoomId) -> Result<Option<RoomConfig>> {
+    pub fn find(&self, name: &RoomId) -> Result<Option<RoomConfig>> {
         let path = self.path(name);
         let Some(text) = read(&path)? else { return Ok(None) };
         let config = config_file::read(name, &text);
@@ -56,29 +77,25 @@ impl ConfigFolder {
     }
 
     /// The room that a command names.
-    pub(crate) fn load(&self, name: &RoomId) -> Result<RoomConfig> {
+    pub fn load(&self, name: &RoomId) -> Result<RoomConfig> {
         if let Some(config) = self.find(name)? {
             return Ok(config);
         }
-        let none = format!("there is no room {name}: {} does not exist", self.path(name).display());
-        let advice = match self.listed()? {
-            Some(names) => format!("your rooms are {names}; to configure another: beekeeper init {name}"),
-            None => format!("configure it with: beekeeper init {name}"),
-        };
-        Err(Failure::new(Exit::Missing, none).advising(advice).into())
+        let (path, others) = (self.path(name), self.listed()?);
+        Err(UnknownRoom { name: name.clone(), path, others }.into())
     }
 
     /// The names, for a sentence; none if there are no rooms.
-    pub(crate) fn listed(&self) -> Result<Option<String>> {
+    pub fn listed(&self) -> Result<Option<String>> {
         let names = self.names()?;
         let names: Vec<_> = names.iter().map(RoomId::as_str).collect();
         Ok((!names.is_empty()).then(|| names.join(", ")))
     }
 
-    /// Writes the room's file, and returns its path.
-    pub(crate) fn save(&self, config: &RoomConfig) -> Result<PathBuf> {
+    /// Writes the room's file, and returns its path. A new one says what only a room on AWS has, if it is `for_aws`.
+    pub fn save(&self, config: &RoomConfig, for_aws: bool) -> Result<PathBuf> {
         let path = self.path(&config.room);
-        let text = config_file::updated(config, read(&path)?.as_deref())?;
+        let text = config_file::updated(config, read(&path)?.as_deref(), for_aws)?;
         let attempt = || format!("could not write {}", path.display());
         // A file that the next command would refuse is never written.
         config_file::read(&config.room, &text).with_context(attempt)?;

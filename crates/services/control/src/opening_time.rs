@@ -2,18 +2,22 @@
 
 use std::time::Duration;
 
+use document::Refusal;
 use document::words::{at_zoned, in_zone, local_zone, roughly};
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 use jiff::{ToSpan, Zoned};
 use waitroom::Timestamp;
 
-use crate::exit::{Exit, Failure};
-use crate::typed_time::TypedTime;
+use crate::TypedTime;
 
 impl TypedTime {
-    /// The instant that is meant, which must be ahead, and not more than a year.
-    pub(crate) fn resolve(self, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, Failure> {
+    /// The instant that is meant on this machine, which must be ahead, and not more than a year.
+    pub fn instant(self, now: Timestamp) -> Result<Timestamp, Refusal> {
+        self.resolve(now, &zone_of(self)?)
+    }
+
+    fn resolve(self, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, Refusal> {
         let now = in_zone(now, zone);
         let at = match self {
             Self::Instant(at) => at.to_zoned(zone.clone()),
@@ -28,7 +32,7 @@ impl TypedTime {
                 unambiguous(day.to_datetime(time), zone)?
             }
         };
-        let refused = |why: &str| Failure::new(Exit::Usage, format!("{} {why}", at_zoned(&at)));
+        let refused = |why: &str| Refusal::plain(format!("{} {why}", at_zoned(&at)));
         if at <= now {
             let past = refused(&format!(
                 "is past, {} ago",
@@ -54,11 +58,9 @@ impl TypedTime {
 }
 
 /// Advises to type another time.
-fn advising(failure: Failure, meant: Option<(&str, Zoned)>) -> Failure {
-    match meant {
-        Some((what, at)) => failure.advising(format!("for {what}: --at {}", typed(at.datetime()))),
-        None => failure,
-    }
+fn advising(refusal: Refusal, meant: Option<(&str, Zoned)>) -> Refusal {
+    let advice = meant.map(|(what, at)| format!("for {what}: --at {}", typed(at.datetime())));
+    Refusal { advice, ..refusal }
 }
 
 /// The same day and time within the next year. It was typed with a wrong year.
@@ -68,7 +70,7 @@ fn same_day_ahead(at: &Zoned, now: &Zoned) -> Option<Zoned> {
 }
 
 /// The instant at which clocks in this zone show this, if there is one, and only one.
-fn unambiguous(at: DateTime, zone: &TimeZone) -> Result<Zoned, Failure> {
+fn unambiguous(at: DateTime, zone: &TimeZone) -> Result<Zoned, Refusal> {
     let ambiguous = zone.to_ambiguous_zoned(at);
     let name = zone.iana_name().unwrap_or("this time zone");
     let (time, day) = (at.strftime("%H:%M"), at.date());
@@ -76,18 +78,17 @@ fn unambiguous(at: DateTime, zone: &TimeZone) -> Result<Zoned, Failure> {
         AmbiguousOffset::Unambiguous { .. } => {}
         AmbiguousOffset::Gap { .. } => {
             let skipped = format!("there is no {time} on {day} in {name}: the clocks are put forward");
-            let failure = Failure::new(Exit::Usage, skipped);
             let later = ambiguous.compatible().ok().map(|at| ("the time after that", at));
-            return Err(advising(failure, later));
+            return Err(advising(Refusal::plain(skipped), later));
         }
         AmbiguousOffset::Fold { before, after } => {
             let twice = format!("{time} comes twice on {day} in {name}: the clocks are put back");
             let both = [(before, "the first"), (after, "the second")]
                 .map(|(offset, which)| format!("--at {}{} is {which}", typed(at), with_minutes(offset)));
-            return Err(Failure::new(Exit::Usage, twice).advising(both.join(", ")));
+            return Err(Refusal::new(twice, both.join(", ")));
         }
     }
-    ambiguous.compatible().map_err(|error| Failure::new(Exit::Usage, error.to_string()))
+    ambiguous.compatible().map_err(|error| Refusal::plain(error.to_string()))
 }
 
 /// `+02:00`
@@ -104,12 +105,12 @@ fn typed(at: DateTime) -> String {
 }
 
 /// The time zone of a typed time. An unknown one matters only if the time depends on it.
-pub(crate) fn zone_of(typed: TypedTime) -> Result<TimeZone, Failure> {
+fn zone_of(typed: TypedTime) -> Result<TimeZone, Refusal> {
     match local_zone() {
         Err(unknown) if !matches!(typed, TypedTime::Instant(_) | TypedTime::In(_)) => {
             let advice =
                 "set TZ to a name like Europe/Berlin, or write the time with its offset: 2027-03-05T12:00Z";
-            Err(Failure::new(Exit::Usage, unknown.to_string()).advising(advice))
+            Err(Refusal::new(unknown.to_string(), advice))
         }
         zone => Ok(zone.unwrap_or(TimeZone::UTC)),
     }
@@ -121,7 +122,6 @@ mod tests {
     use jiff::tz::TimeZoneDatabase;
 
     use super::*;
-    use crate::ending;
 
     /// Sunday, 22 November 2026, 12:00 in Berlin.
     const NOW: &str = "2026-11-22T12:00:00+01:00";
@@ -140,10 +140,9 @@ mod tests {
     fn resolved(text: &str) -> Result<String, String> {
         let at = text.parse::<TypedTime>().unwrap().resolve(millis(NOW), &berlin());
         at.map(|at| format!("{}, {}", at_zoned(&in_zone(at, &berlin())), ahead(at, millis(NOW)))).map_err(
-            |failure| {
-                let error = anyhow::Error::from(failure);
-                let advice = ending::advice(&error).map(|advice| format!("; {advice}"));
-                format!("{error}{}", advice.unwrap_or_default())
+            |refusal| {
+                let advice = refusal.advice.as_ref().map(|advice| format!("; {advice}"));
+                format!("{refusal}{}", advice.unwrap_or_default())
             },
         )
     }

@@ -1,4 +1,4 @@
-//! The value of `on --at`, as people type it: a time with or without a day, an instant, or how long from now.
+//! When a room is to open, close or end, as people type it: a time with or without a day, an instant, or how long from now.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::fmt::strtime::BrokenDownTime;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum TypedTime {
+pub enum TypedTime {
     /// With an offset, or `Z`.
     Instant(jiff::Timestamp),
     /// A date and a time, in the time zone of this machine.

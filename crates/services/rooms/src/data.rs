@@ -13,12 +13,12 @@ use waitroom::RoomId;
 const DEMONSTRATION: &str = "demo";
 
 /// The name of a room on this machine, unless another is given.
-pub(crate) fn default_name() -> Result<RoomId> {
+pub fn default_name() -> Result<RoomId> {
     Ok(DEMONSTRATION.parse()?)
 }
 
 /// The directory of a local room's data: the given one, or one in the user's data directory.
-pub(crate) fn directory(given: Option<&PathBuf>, name: &RoomId) -> Result<PathBuf> {
+pub fn directory(given: Option<&PathBuf>, name: &RoomId) -> Result<PathBuf> {
     if let Some(given) = given {
         return Ok(given.clone());
     }
@@ -29,12 +29,12 @@ pub(crate) fn directory(given: Option<&PathBuf>, name: &RoomId) -> Result<PathBu
 
 /// The rooms that run in the user's data directory, in alphabetical order. Rooms with a directory of their own
 /// (`--data`) are not found.
-pub(crate) fn running() -> Vec<RoomId> {
+pub fn running() -> Vec<RoomId> {
     named(SocketRoom::certainly_runs_in)
 }
 
 /// The rooms in the user's data directory, running or not.
-pub(crate) fn rooms() -> Vec<RoomId> {
+pub fn rooms() -> Vec<RoomId> {
     named(EmbeddedStore::is_in)
 }
 

@@ -7,7 +7,7 @@ use config::RoomConfig;
 use page::{Design, Page};
 
 /// The operator's own page or design, if the room has one.
-pub(crate) fn custom_page(config: &RoomConfig) -> Result<Option<Page>> {
+pub fn custom_page(config: &RoomConfig) -> Result<Option<Page>> {
     let Some(folder) = &config.page else { return Ok(None) };
     Ok(Some(Design::read(Path::new(folder.as_str()))?.page(&config.title)))
 }

@@ -1,9 +1,11 @@
+//! The last hour of a room, for charts that go on.
+
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use anyhow::Result;
-use control::Status;
-use waitroom::{AuditEntry, MinuteCount, MinuteRecord, RoomId, Timestamp};
+use waitroom::{AuditEntry, MinuteCount, MinuteRecord, RoomId, Timestamp, with_causes};
+
+use crate::{ControlError, OperatedRoom, Status};
 
 /// How far back the charts go.
 const SHOWN: Duration = Duration::from_hours(1);
@@ -12,34 +14,48 @@ const READINGS: usize = 3600 + 60;
 
 /// What is read of a room each time.
 #[derive(Clone, Debug)]
-pub(super) struct Reading {
-    pub(super) at: Timestamp,
-    pub(super) status: Status,
+pub struct Reading {
+    pub at: Timestamp,
+    pub status: Status,
     /// The history of the line since [`Course::known_since`], after the record before it.
-    pub(super) records: Vec<MinuteRecord>,
+    pub records: Vec<MinuteRecord>,
     /// The latest entries of the audit trail, oldest first.
-    pub(super) entries: Vec<AuditEntry>,
+    pub entries: Vec<AuditEntry>,
+}
+
+impl Reading {
+    /// Reads what is new. `last` is the last record of the history that is known.
+    pub async fn read(room: &OperatedRoom, last: Option<&MinuteRecord>) -> Result<Self, ControlError> {
+        /// More entries than the highest terminal shows.
+        const ENTRIES: u16 = 30;
+
+        let status = room.watched_status().await?;
+        let at = room.transport.now();
+        let records = room.minutes(Course::known_since(at, last)).await?;
+        let entries = room.entries(ENTRIES).await?;
+        Ok(Self { at, status, records, entries })
+    }
 }
 
 /// What the charts show: the last hour of a room. It begins with the history of the line, and goes on with readings.
 #[derive(Debug)]
-pub(super) struct Course {
-    pub(super) name: RoomId,
-    pub(super) at: Timestamp,
-    pub(super) latest: Status,
+pub struct Course {
+    pub name: RoomId,
+    pub at: Timestamp,
+    pub latest: Status,
     /// The instants in seconds since 1970, and how many waited then.
-    pub(super) waiting: VecDeque<(f64, f64)>,
+    pub waiting: VecDeque<(f64, f64)>,
     /// The minutes by their number.
-    pub(super) minutes: BTreeMap<u64, MinuteCount>,
-    pub(super) entries: Vec<AuditEntry>,
+    pub minutes: BTreeMap<u64, MinuteCount>,
+    pub entries: Vec<AuditEntry>,
     /// Why the last reading failed.
-    pub(super) problem: Option<String>,
+    pub problem: Option<String>,
     /// The last record of the line's history.
     last: Option<MinuteRecord>,
 }
 
 impl Course {
-    pub(super) fn new(name: RoomId, first: Reading) -> Self {
+    pub fn new(name: RoomId, first: Reading) -> Self {
         let mut course = Self {
             name,
             at: first.at,
@@ -55,19 +71,19 @@ impl Course {
     }
 
     /// From when on the history is to be read, if the last record known is this one.
-    pub(super) fn known_since(now: Timestamp, last: Option<&MinuteRecord>) -> Timestamp {
+    fn known_since(now: Timestamp, last: Option<&MinuteRecord>) -> Timestamp {
         last.map_or(now - SHOWN, |last| last.totals.at.max(now - SHOWN))
     }
 
-    pub(super) fn see(&mut self, reading: Result<Reading>) {
+    pub fn see(&mut self, reading: Result<Reading, ControlError>) {
         match reading {
             Ok(reading) => self.note(reading),
-            Err(error) => self.problem = Some(format!("{error:#}")),
+            Err(error) => self.problem = Some(with_causes(&error)),
         }
     }
 
     /// How many were released since the last minute of the history.
-    pub(super) fn released_since(&self) -> u64 {
+    pub fn released_since(&self) -> u64 {
         let last = self.last.map(|last| last.totals).filter(|last| last.epoch == self.latest.room.epoch);
         self.latest.released.saturating_sub(last.map_or(0, |last| last.released))
     }
@@ -109,10 +125,8 @@ fn as_f64(people: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use anyhow::anyhow;
-    use control::example::{minute_record, suffering};
-
     use super::*;
+    use crate::example::{minute_record, suffering};
 
     fn at(minute: u64) -> Timestamp {
         Timestamp::from_millis((28_333_334 + minute) * 60_000)
@@ -152,8 +166,8 @@ mod tests {
     #[test]
     fn a_failed_reading_keeps_the_last_picture() {
         let mut course = Course::new("spring-sale".parse().unwrap(), reading(1, records(0..=1)));
-        course.see(Err(anyhow!("no route").context("could not reach the room")));
-        assert_eq!(course.problem.as_deref(), Some("could not reach the room: no route"));
+        course.see(Err(ControlError::Unreached("no route".into())));
+        assert_eq!(course.problem.as_deref(), Some("no route"));
         assert_eq!((course.latest.line.waiting, course.waiting.len()), (1, 3));
         course.see(Ok(reading(2, records(1..=2))));
         assert_eq!((course.problem, course.latest.line.waiting), (None, 2));

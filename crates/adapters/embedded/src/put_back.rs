@@ -1,0 +1,145 @@
+//! Puts a backup in the place of a stopped room's file.
+//!
+//! The new file is written and synced beside the old one. Then the old one gets a second name, under which it is kept, and the new
+//! one takes its place in one step. So whenever this is killed, the room has the old file or the new one, and both are whole.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::{Path, PathBuf};
+
+use waitroom::Timestamp;
+
+use crate::{BackupError, EmbeddedStore, Restored};
+
+/// How the name of a file begins that isn't finished yet. No operator would name a file like that.
+const UNFINISHED: &str = ".unfinished-backup-";
+
+/// What is where the backup goes.
+#[derive(Clone, Copy, Debug)]
+pub enum ReplacedFile<'a> {
+    Nothing,
+    /// Nobody knows whom it knows.
+    Unreadable,
+    Room(&'a EmbeddedStore),
+}
+
+/// Who is in the file that was put back, and where the other one is kept.
+#[derive(Debug)]
+pub struct PutBack {
+    pub restored: Restored,
+    pub kept: Option<PathBuf>,
+}
+
+/// Why a backup was not put back. What was there is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum PutBackError {
+    #[error("another restore is under way in {}", .0.display())]
+    UnderWay(PathBuf),
+    #[error("could not use {}", .0.display())]
+    Directory(PathBuf, #[source] io::Error),
+    #[error(transparent)]
+    NotWritten(#[from] BackupError),
+    #[error("could not put the backup into {}", .0.display())]
+    File(PathBuf, #[source] io::Error),
+}
+
+impl EmbeddedStore {
+    /// Makes sure that nobody else puts a backup back into this directory meanwhile: of two at once, the second would replace the
+    /// file of the first, on which a room may have started.
+    pub fn alone_in(directory: &Path) -> Result<Option<File>, PutBackError> {
+        let opened = match File::open(directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(|error| PutBackError::Directory(directory.into(), error))?,
+        };
+        match opened.try_lock() {
+            Ok(()) => Ok(Some(opened)),
+            Err(TryLockError::WouldBlock) => Err(PutBackError::UnderWay(directory.into())),
+            // Some file systems lock no directories.
+            Err(TryLockError::Error(_)) => Ok(None),
+        }
+    }
+
+    /// Puts this store, which is a backup, into a directory in which no room runs. `now` names the file that was there.
+    pub fn put_back(
+        &self,
+        replaced: ReplacedFile<'_>,
+        directory: &Path,
+        now: Timestamp,
+    ) -> Result<PutBack, PutBackError> {
+        fs::create_dir_all(directory).map_err(|error| PutBackError::Directory(directory.into(), error))?;
+        let (file, unfinished) = (directory.join(Self::FILE), Unfinished(Self::unfinished(directory)));
+        let known = match replaced {
+            ReplacedFile::Room(room) => Some(room),
+            ReplacedFile::Nothing | ReplacedFile::Unreadable => None,
+        };
+        let restored = self.restore(known, &unfinished.0)?;
+        let failed = |error| PutBackError::File(file.clone(), error);
+        give(&unfinished.0, if file.exists() { &file } else { directory }).map_err(failed)?;
+        let kept = if matches!(replaced, ReplacedFile::Nothing) {
+            // Fails if a room was begun here meanwhile.
+            fs::hard_link(&unfinished.0, &file).map_err(failed)?;
+            None
+        } else {
+            let kept = keep(&file, directory, now).map_err(failed)?;
+            sync(directory).map_err(failed)?;
+            fs::rename(&unfinished.0, &file).map_err(failed)?;
+            Some(kept)
+        };
+        sync(directory).map_err(failed)?;
+        Ok(PutBack { restored, kept })
+    }
+
+    /// A new name for a file that isn't finished yet.
+    pub fn unfinished(directory: &Path) -> PathBuf {
+        directory.join(format!("{UNFINISHED}{:016x}", rand::random::<u64>()))
+    }
+
+    /// Removes what a room or a command that was killed left of such files.
+    pub fn remove_unfinished(directory: &Path) -> io::Result<()> {
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Removed when this is dropped, if it is still there. A room removes it when it starts, should this process be killed.
+struct Unfinished(PathBuf);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        drop(fs::remove_file(&self.0));
+    }
+}
+
+/// Gives the file to whom the other belongs: root restores, and another user runs the room.
+fn give(file: &Path, like: &Path) -> io::Result<()> {
+    let (ours, theirs) = (file.metadata()?, like.metadata()?);
+    if (ours.uid(), ours.gid()) != (theirs.uid(), theirs.gid()) {
+        chown(file, Some(theirs.uid()), Some(theirs.gid()))?;
+    }
+    File::open(file)?.sync_all()
+}
+
+/// Gives the file a second name that no other has.
+fn keep(file: &Path, directory: &Path, now: Timestamp) -> io::Result<PathBuf> {
+    let now = now.to_string().replace(" UTC", "Z").replace(' ', "T").replace(':', "");
+    for number in 1_u32.. {
+        let more = if number == 1 { String::new() } else { format!("-{number}") };
+        let kept = directory.join(format!("room-before-{now}{more}.redb"));
+        match fs::hard_link(file, &kept) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            linked => return linked.map(|()| kept),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// After this, a power cut can't undo what was renamed.
+fn sync(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}

@@ -1,0 +1,182 @@
+//! What an order changed, a line for each change, for the person who gave it.
+
+use document::words;
+use waitroom::{Mode, Room, Timestamp};
+
+use crate::ChangedRoom;
+
+impl ChangedRoom {
+    /// The changes, as in `rate: 60 -> 600, in force in 1 s`. Says so if there are none.
+    pub fn told(&self, now: Timestamp) -> Vec<String> {
+        let Self { before, after } = self;
+        let changes = changes(before, after, self.in_force(), now);
+        if !changes.is_empty() {
+            return changes;
+        }
+        let ahead: Vec<_> =
+            ahead(after).into_iter().filter_map(|(does, at)| Some(instant(does, at?, now))).collect();
+        let why = if ahead.is_empty() { "already set".into() } else { ahead.join("; ") };
+        vec![format!("nothing changed: {why}")]
+    }
+
+    /// From when on the room releases otherwise, if it does.
+    pub fn in_force(&self) -> Option<Timestamp> {
+        self.after.changes_valve_from(&self.before)
+    }
+}
+
+/// `in_force` is when the valve changes.
+fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timestamp) -> Vec<String> {
+    let with_opening = in_force.is_some_and(|from| after.opens.is_some_and(|opens| from >= opens));
+    // Rounded up, so that nobody looks too early.
+    let seconds = in_force.map(|from| from.since(now).as_millis().div_ceil(1000).max(1));
+    let soon = || seconds.map(|seconds| format!(", in force in {seconds} s")).unwrap_or_default();
+    let in_force = if with_opening { ", in force when the room opens".to_owned() } else { soon() };
+    let rates = (before.settings.rate.to_string(), after.settings.rate.to_string());
+    let modes = (before.settings.mode.to_string(), after.settings.mode.to_string());
+    let messages = (quoted(before), quoted(after));
+    let notices = (format!("{:?}", before.notice.text.as_str()), format!("{:?}", after.notice.text.as_str()));
+    let link = |room: &Room| room.notice.link.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
+    let links = (link(before), link(after));
+    let then = |room: &Room| {
+        if room.then_off { "off, when everybody who waited was let in" } else { "nothing" }.to_owned()
+    };
+    let thens = (then(before), then(after));
+    // The same number again counts anew.
+    let stock = |room: &Room| room.stock.map(|stock| words::count(stock.size.get().into()));
+    let no_stock = || "none".to_owned();
+    let again = if before.stock.is_none_or(|before| after.stock == Some(before)) { "" } else { " anew" };
+    let stocks = (
+        stock(before).unwrap_or_else(no_stock),
+        stock(after).map_or_else(no_stock, |stock| format!("{stock}{again}")),
+    );
+    let states = (before.state.to_string(), after.state.to_string());
+    let stretches = (before.stretch.to_string(), after.stretch.to_string());
+    [
+        ("rate", rates, &*in_force),
+        ("mode", modes, mode_in_force(after, &in_force)),
+        ("message", messages, ""),
+        ("notice", notices, ""),
+        ("link", links, ""),
+        ("then", thens, ""),
+        ("stretch", stretches, ""),
+        ("stock", stocks, &in_force),
+        ("room", states, if with_opening { "" } else { &in_force }),
+    ]
+    .into_iter()
+    .filter(|(_, (before, after), _)| before != after)
+    .map(|(what, (before, after), in_force)| format!("{what}: {before} -> {after}{in_force}"))
+    .chain(changes_ahead(before, after, now))
+    .collect()
+}
+
+/// From when on newcomers go straight in, or do no more. `at_once` if the valve changes with the order.
+fn mode_in_force<'a>(after: &Room, at_once: &'a str) -> &'a str {
+    match after.settings.mode {
+        Mode::Overflow if !after.quiet => {
+            "; newcomers go straight in once hardly anybody has waited for a minute"
+        }
+        Mode::Observe => "; within seconds, everybody passes while the room is on",
+        Mode::Line | Mode::Overflow => at_once,
+    }
+}
+
+/// What a room does by itself, and when.
+fn ahead(room: &Room) -> [(&'static str, Option<Timestamp>); 3] {
+    [("opens", room.opens), ("closes", room.closes), ("ends", room.ends)]
+}
+
+/// What changes about that. What has happened already is in the state.
+fn changes_ahead(before: &Room, after: &Room, now: Timestamp) -> Vec<String> {
+    let until = |does| match does {
+        "opens" => "; until then visitors join and wait",
+        "closes" => "; from then on nobody new joins",
+        _ => "; from then on nobody is let in",
+    };
+    let lines = ahead(before).into_iter().zip(ahead(after)).filter_map(|((does, before), (_, at))| {
+        match (before, at) {
+            (before, Some(at)) if before != Some(at) => {
+                let instead =
+                    before.map(|before| format!(" (not at {})", words::at(before))).unwrap_or_default();
+                Some(format!("{}{instead}{}", instant(does, at, now), until(does)))
+            }
+            (Some(before), None) => {
+                let has_happened = match does {
+                    "opens" => after.releases(),
+                    "closes" => !after.takes_newcomers(),
+                    _ => after.is_over(),
+                };
+                let does = does.trim_end_matches('s');
+                (!has_happened).then(|| format!("does not {does} at {} any more", words::at(before)))
+            }
+            _ => None,
+        }
+    });
+    lines.collect()
+}
+
+fn instant(does: &str, at: Timestamp, now: Timestamp) -> String {
+    format!("{does} at {}, {}", words::at(at), words::ahead(at, now))
+}
+
+fn quoted(room: &Room) -> String {
+    format!("{:?}", room.settings.message.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use waitroom::{Rate, RoomState};
+
+    use super::*;
+    use crate::example::suffering;
+
+    const OPENS: Timestamp = Timestamp::from_millis(1_804_244_400_000);
+
+    fn room() -> Room {
+        suffering().room
+    }
+
+    fn opening_room() -> Room {
+        let mut room = room();
+        room.open_at(OPENS);
+        room
+    }
+
+    fn said(before: &Room, after: &Room, in_force: Option<Timestamp>) -> Vec<String> {
+        let now = OPENS - std::time::Duration::from_hours(76);
+        changes(before, after, in_force, now)
+    }
+
+    #[test]
+    fn an_opening_is_said_with_what_it_replaces() {
+        let soon = OPENS - std::time::Duration::from_hours(76) + std::time::Duration::from_millis(1200);
+        let ordered = said(&room(), &opening_room(), Some(soon));
+        assert_eq!(ordered[0], "room: on -> paused, in force in 2 s");
+        assert!(
+            ordered[1].starts_with("opens at 2027-03-05 ") || ordered[1].starts_with("opens at 2027-03-06 ")
+        );
+        assert!(ordered[1].ends_with(", in 3 d 4 h; until then visitors join and wait"), "{}", ordered[1]);
+        let mut later = opening_room();
+        later.open_at(OPENS + std::time::Duration::from_hours(1));
+        let moved = said(&opening_room(), &later, Some(OPENS + std::time::Duration::from_hours(1)));
+        assert!(moved.len() == 1 && moved[0].contains(", in 3 d 5 h (not at 2027-03-0"), "{moved:?}");
+        let mut paused = opening_room();
+        paused.turn(RoomState::Paused);
+        let withdrawn = said(&opening_room(), &paused, None);
+        assert!(withdrawn.len() == 1 && withdrawn[0].ends_with(" any more"), "{withdrawn:?}");
+        assert_eq!(said(&opening_room(), &room(), Some(soon)), ["room: paused -> on, in force in 2 s"]);
+        assert_eq!(said(&opening_room(), &opening_room(), None), [""; 0]);
+    }
+
+    #[test]
+    fn a_rate_before_an_opening_is_in_force_with_it() {
+        let mut faster = opening_room();
+        faster.settings.rate = Rate::new(900).unwrap();
+        assert_eq!(
+            said(&opening_room(), &faster, Some(OPENS)),
+            ["rate: 600 -> 900, in force when the room opens"]
+        );
+        let off = Room { state: RoomState::Off, ..room() };
+        assert_eq!(said(&off, &opening_room(), Some(OPENS))[0], "room: off -> paused");
+    }
+}

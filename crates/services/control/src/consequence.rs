@@ -1,0 +1,376 @@
+//! What an order would do to visitors, and what to ask a person before they give it. Most orders have nothing to ask about.
+
+use std::time::Duration;
+
+use document::words;
+use pass::{KeyState, PublishedKey};
+use waitroom::{Notice, Rate, Room, RoomId, RoomState, StockSize, Timestamp};
+
+use crate::{ControlError, OperatedRoom, Order, Status};
+
+/// What an order would do, as part of a sentence, and the question whether to give it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Consequence {
+    pub told: String,
+    pub question: String,
+}
+
+/// Whoever was let in lately is a sale's customer if so many were. Fewer may be the operator and friends, who try the room.
+const CUSTOMERS: u64 = 10;
+/// Who opens a sale gives the order so long before. Earlier, customers of an ordinary day wait for it.
+const BEFORE_A_SALE: Duration = Duration::from_hours(1);
+
+impl OperatedRoom {
+    /// What to ask about before this order is given to the room as it is now.
+    pub async fn consequence(&self, order: &Order) -> Result<Option<Consequence>, ControlError> {
+        match order {
+            Order::SetRate { .. }
+            | Order::OpenAt { .. }
+            | Order::Close { .. }
+            | Order::CloseAfter { .. }
+            | Order::End { .. }
+            | Order::Off
+            | Order::Reset { .. } => Ok(Consequence::of(order, &self.status().await?, self.transport.now())),
+            _ => Ok(None),
+        }
+    }
+}
+
+impl Consequence {
+    /// Of an order to a room with this status. Dropping a key has [one of its own](Self::of_dropping).
+    pub fn of(order: &Order, status: &Status, now: Timestamp) -> Option<Self> {
+        let (room, waiting) = (&status.room, status.line.waiting);
+        let name = &room.settings.room;
+        let (told, question) = match order {
+            Order::SetRate { rate } => (surprise(*rate, room)?, "Set this rate?".into()),
+            Order::OpenAt { at } => (opening(status, *at, now)?, "Let nobody enter until then?".into()),
+            Order::Close { notice, then_off } => {
+                (closing(status, notice.as_ref(), *then_off)?, "Close the room?".into())
+            }
+            Order::CloseAfter { size, .. } => {
+                let size_words = words::count(size.get().into());
+                (selling(status, *size), format!("Let {size_words} more in, then end the room?"))
+            }
+            Order::End { .. } => (ending(status)?, "End the room?".into()),
+            Order::Off if waiting > 0 && !room.lets_everybody_through() => {
+                let enter = match waiting {
+                    1 => format!("1 visitor waits in {name}, and would enter at once"),
+                    _ => format!("{waiting} visitors wait in {name}, and all of them would enter at once"),
+                };
+                (enter, "Turn the room off?".into())
+            }
+            Order::Reset { .. } => {
+                let lost = match waiting {
+                    1 => "1 visitor would lose their place".to_owned(),
+                    _ => format!("{waiting} visitors would lose their places"),
+                };
+                (format!("{lost} in {name}, and numbers start again at 1"), "Empty the line?".into())
+            }
+            _ => return None,
+        };
+        Some(Self { told, question })
+    }
+
+    /// Of dropping this key of a room. `now` is in seconds since 1970.
+    pub fn of_dropping(key: &PublishedKey, room: &RoomId, now: u64) -> Self {
+        let id = key.jwk.kid();
+        let told = match key.state(now) {
+            KeyState::Next => {
+                format!("{room} has signed no pass with {id}, and goes on with the key that signs")
+            }
+            KeyState::Retired => {
+                format!("shops refuse passes of {room} that {id} has signed, within five minutes")
+            }
+            KeyState::Signing => format!(
+                "{id} signs the passes of {room}: shops refuse those that are out, within five minutes, and the room signs \
+                 with another key at once"
+            ),
+        };
+        Self { told, question: "Drop the key?".into() }
+    }
+}
+
+/// What is surprising about a new rate: it is more than three times the present one, or more than the shop has ever had.
+fn surprise(rate: Rate, room: &Room) -> Option<String> {
+    let (present, highest) = (room.settings.rate, room.highest_rate());
+    let factor = f64::from(rate.get()) / f64::from(present.get());
+    let times = format!("{rate} a minute is {} the present rate of {present}", times(factor));
+    if rate > highest {
+        let record = if present == highest { String::new() } else { format!(" ({highest})") };
+        Some(format!("{times}, and more than {} has ever let in{record}", room.settings.room))
+    } else {
+        (factor > 3.0).then_some(times)
+    }
+}
+
+/// `2.5 times`, `10 times`, `1,000 times`.
+fn times(factor: f64) -> String {
+    let exact = format!("{factor:.1}");
+    match exact.strip_suffix(".0") {
+        Some("1") => "slightly more than".into(),
+        Some(whole) if factor < 10.0 => format!("{whole} times"),
+        None if factor < 10.0 => format!("{exact} times"),
+        _ => format!("{} times", words::number(factor.round())),
+    }
+}
+
+/// What an opening ahead would do to those who enter the shop now, if somebody does.
+fn opening(status: &Status, at: Timestamp, now: Timestamp) -> Option<String> {
+    let until = format!("it opens at {}, {}", words::at(at), words::ahead(at, now));
+    if let Some(sale) = sale(status) {
+        return Some(format!("{sale}; nobody would enter until {until}"));
+    }
+    let is_early = at.since(now) > BEFORE_A_SALE;
+    (is_early && status.room.lets_everybody_through()).then(|| {
+        format!(
+            "{} is off, so everybody enters the shop; from now on visitors would join and wait, and nobody would enter until {until}; \
+             you can say this in the hour before instead",
+            status.room.settings.room
+        )
+    })
+}
+
+/// A sale that is under way: whom the room serves at this moment. A rehearsal ends with a reset, so whom it released does not
+/// count as released in this epoch; and a room that is marked for one refuses the order itself.
+fn sale(status: &Status) -> Option<String> {
+    let room = &status.room;
+    let lately = status.windows.iter().map(|window| window.released).sum::<u64>().min(status.released);
+    let is_served = status.released > 0 && (status.line.waiting > 0 || lately >= CUSTOMERS);
+    (room.releases() && room.rehearsal.is_none() && is_served).then(|| {
+        let name = &room.settings.room;
+        match status.line.waiting {
+            0 => format!(
+                "{name} is on, and let {} in within this window and the one before",
+                words::things(lately, "visitor")
+            ),
+            waiting => format!("{name} is on, and {} to enter", words::things_do(waiting, "visitor", "wait")),
+        }
+    })
+}
+
+/// Nothing of a room that is closed already, nor if only the words for those who come too late change.
+fn closing(status: &Status, notice: Option<&Notice>, then_off: bool) -> Option<String> {
+    let (room, waiting) = (&status.room, status.line.waiting);
+    let only_tells = notice.is_some() && !then_off && room.state.turns_newcomers_away();
+    if only_tells || room.state == RoomState::Closed {
+        return None;
+    }
+    let begins = if room.releases() { "" } else { "from now on " };
+    let let_in = if waiting == 0 {
+        "nobody waits".to_owned()
+    } else {
+        let takes = words::time((waiting * 60).div_ceil(u64::from(room.rate().get())));
+        let who = words::things_do(waiting, "visitor", "wait");
+        format!("{who}, and {begins}would be let in within about {takes}, at {} a minute", room.rate())
+    };
+    let then = if then_off { "; then everybody would go straight to the shop" } else { "" };
+    Some(format!("nobody new could join {}, which is {}; {let_in}{then}", room.settings.room, room.state))
+}
+
+fn selling(status: &Status, size: StockSize) -> String {
+    let (room, waiting, size) = (&status.room, status.line.waiting, u64::from(size.get()));
+    let wait = words::things_do(waiting, "visitor", "wait");
+    let enough = match waiting.saturating_sub(size) {
+        0 if waiting == 0 => "nobody waits".to_owned(),
+        0 => format!("{wait}, and there is enough for them"),
+        beyond => {
+            format!("{wait}, and the last {} of them would read that it is over", words::count(beyond))
+        }
+    };
+    let instead = room.stock.map_or_else(String::new, |stock| {
+        let before = words::count(stock.size.get().into());
+        format!("; that counts anew, in place of the {before} ordered before")
+    });
+    format!(
+        "{} more would be let into {}, which is {}, and then it would end; {enough}{instead}",
+        words::count(size),
+        room.settings.room,
+        room.state
+    )
+}
+
+/// Nothing of a room that is over already.
+fn ending(status: &Status) -> Option<String> {
+    let room = &status.room;
+    let told = match status.line.waiting {
+        0 => "nobody waits".to_owned(),
+        waiting => {
+            format!("{}, and would read that it is over", words::things_do(waiting, "visitor", "wait"))
+        }
+    };
+    (!room.is_over()).then(|| {
+        let (name, state) = (&room.settings.room, room.state);
+        format!("nobody would be let into {name} any more, which is {state}; {told}; nobody loses a place")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use pass::{KeyRecord, PrivateKey};
+
+    use super::*;
+    use crate::WindowCount;
+    use crate::example::suffering;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_804_244_400_000);
+
+    fn told(order: &Order, status: &Status) -> String {
+        Consequence::of(order, status, NOW).unwrap().told
+    }
+
+    #[test]
+    fn the_question_about_a_stock_says_for_how_many_it_is_too_small() {
+        let mut status = suffering();
+        let name = status.room.settings.room.clone();
+        let order = Order::CloseAfter { size: 5000.try_into().unwrap(), notice: None };
+        let mut asked = |waiting| {
+            status.line.waiting = waiting;
+            told(&order, &status)
+        };
+        assert_eq!(
+            asked(8000),
+            format!(
+                "5,000 more would be let into {name}, which is on, and then it would end; 8,000 visitors wait, and the last \
+                 3,000 of them would read that it is over"
+            )
+        );
+        assert!(asked(800).ends_with("; 800 visitors wait, and there is enough for them"));
+        assert!(asked(0).ends_with("; nobody waits"));
+        status.room.sell(700.try_into().unwrap());
+        let asked = Consequence::of(&order, &status, NOW).unwrap();
+        assert!(asked.told.ends_with("; that counts anew, in place of the 700 ordered before"), "{asked:?}");
+        assert_eq!(asked.question, "Let 5,000 more in, then end the room?");
+    }
+
+    #[test]
+    fn the_question_says_who_is_let_in_and_who_is_not() {
+        let close = |then_off| Order::Close { notice: None, then_off };
+        let mut status = suffering();
+        (status.line.waiting, status.room.throttled) = (1200, None);
+        let name = status.room.settings.room.clone();
+        assert_eq!(
+            told(&close(true), &status),
+            format!(
+                "nobody new could join {name}, which is on; 1,200 visitors wait, and would be let in within about 2 min, at 600 a \
+                 minute; then everybody would go straight to the shop"
+            )
+        );
+        (status.line.waiting, status.room.state) = (1, RoomState::Paused);
+        assert!(told(&close(false), &status).contains("1 visitor waits, and from now on would be let in"));
+        status.line.waiting = 0;
+        assert!(told(&close(false), &status).ends_with("which is paused; nobody waits"));
+        status.room.state = RoomState::Closed;
+        assert_eq!(Consequence::of(&close(false), &status, NOW), None);
+    }
+
+    #[test]
+    fn the_question_says_how_many_would_not_be_let_in() {
+        let end = Order::End { notice: None };
+        let mut status = suffering();
+        status.line.waiting = 3000;
+        let asked = told(&end, &status);
+        assert!(
+            asked.contains("which is on; 3,000 visitors wait, and would read that it is over"),
+            "{asked}"
+        );
+        status.line.waiting = 0;
+        assert!(told(&end, &status).contains("; nobody waits; "));
+    }
+
+    /// A room that is on, with so many released in this epoch, released in the last windows, and waiting.
+    fn served(released: u64, lately: u64, waiting: u64) -> Status {
+        let mut status = suffering();
+        let window = WindowCount { released: lately, ..status.windows[0] };
+        (status.released, status.line.waiting, status.windows) = (released, waiting, vec![window]);
+        status
+    }
+
+    #[test]
+    fn shutting_an_open_shop_long_before_its_sale_is_asked_about() {
+        let mut status = served(0, 0, 0);
+        let asked = |status: &Status, ahead| opening(status, NOW + ahead, NOW);
+        let days = Duration::from_hours(50);
+        assert_eq!(asked(&status, days), None, "whoever comes waits already");
+        status.room.state = RoomState::Off;
+        let told = asked(&status, days).unwrap();
+        assert!(told.starts_with("spring-sale is off, so everybody enters the shop; from now on"), "{told}");
+        assert!(told.contains(", in 2 d 2 h; "), "{told}");
+        assert_eq!(asked(&status, BEFORE_A_SALE), None, "the usual time");
+        let sale = asked(&served(4090, 300, 9120), Duration::from_mins(5)).unwrap();
+        assert!(
+            sale.contains("9,120 visitors wait to enter; nobody would enter until it opens at "),
+            "{sale}"
+        );
+    }
+
+    #[test]
+    fn only_a_sale_is_asked_about() {
+        assert!(
+            sale(&served(4090, 300, 9120)).unwrap().ends_with(" is on, and 9,120 visitors wait to enter")
+        );
+        let fast = sale(&served(4090, 300, 0)).unwrap();
+        assert!(fast.ends_with("let 300 visitors in within this window and the one before"), "{fast}");
+        assert_eq!(sale(&served(0, 500, 0)), None, "a rehearsal that has just ended");
+        assert_eq!(sale(&served(1, 500, 0)), None, "its operator, who looks at the page once more");
+        assert_eq!(sale(&served(4090, 0, 0)), None, "an event that is over");
+        let mut rehearsed = served(40, 40, 40);
+        rehearsed.room.rehearsal = Some("abcdefgh01234567".parse().unwrap());
+        assert_eq!(sale(&rehearsed), None, "the room refuses");
+        let mut paused = served(4090, 300, 9120);
+        paused.room.state = RoomState::Paused;
+        assert_eq!(sale(&paused), None, "nobody enters anyway");
+    }
+
+    fn surprise_at(present: u32, highest: Option<u32>, rate: u32) -> Option<String> {
+        let mut room = suffering().room;
+        room.settings.rate = Rate::new(present).unwrap();
+        room.highest_rate = highest.map(|rate| Rate::new(rate).unwrap());
+        surprise(Rate::new(rate).unwrap(), &room)
+    }
+
+    #[test]
+    fn a_rate_that_looks_like_a_typo_is_named_with_its_factor() {
+        for usual in [1, 59, 60] {
+            assert_eq!(surprise_at(60, None, usual), None);
+        }
+        assert_eq!(surprise_at(60, Some(600), 180), None);
+        assert_eq!(
+            surprise_at(60, Some(600), 181).unwrap(),
+            "181 a minute is 3 times the present rate of 60"
+        );
+        assert_eq!(
+            surprise_at(60, Some(600), 601).unwrap(),
+            "601 a minute is 10 times the present rate of 60, and more than spring-sale has ever let in (600)"
+        );
+        assert_eq!(
+            surprise_at(60, None, 600).unwrap(),
+            "600 a minute is 10 times the present rate of 60, and more than spring-sale has ever let in"
+        );
+        for (rate, told) in [
+            (61, "61 a minute is slightly more than the present rate of 60, and"),
+            (150, "150 a minute is 2.5 times the"),
+            (1_234, "1234 a minute is 21 times the"),
+            (60_000, "60000 a minute is 1,000 times the"),
+        ] {
+            let surprise = surprise_at(60, None, rate).unwrap();
+            assert!(surprise.starts_with(told), "{surprise}");
+        }
+    }
+
+    #[test]
+    fn the_question_about_a_key_says_what_shops_will_do() {
+        let mut record = KeyRecord::default();
+        for at in [1_774_000_000, 1_774_003_600] {
+            record.publish(PrivateKey::generate().unwrap().public().unwrap(), Duration::from_hours(1), at);
+        }
+        let said = |now: u64| {
+            let told = |key| Consequence::of_dropping(key, &"sale".parse().unwrap(), now).told;
+            record.keys().iter().map(told).collect::<Vec<_>>()
+        };
+        let (early, late) = (said(1_774_003_700), said(1_774_004_000));
+        assert!(early[0].contains("signs the passes of sale") && early[1].contains("has signed no pass"));
+        assert!(
+            late[0].starts_with("shops refuse passes of sale") && late[1].contains("another key at once")
+        );
+    }
+}

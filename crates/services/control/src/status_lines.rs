@@ -1,0 +1,200 @@
+//! A status as a person reads it: a fact a line, and how good or bad that is.
+
+use document::{CheckMark, words};
+use waitroom::throttle_rules::{Finding, Verdict};
+use waitroom::{Mode, Room, RoomState, Stretch, Timestamp, Valve};
+
+use crate::wording::{
+    alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, refusals_missing,
+    refused_by_limit, refused_in_full, stock, turnout, urls,
+};
+use crate::{AlarmState, Status};
+
+/// One fact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusLine {
+    pub label: &'static str,
+    pub text: String,
+    /// Whether that is good or bad, for a colour. The text says it too.
+    pub mark: Option<CheckMark>,
+}
+
+pub fn state_mark(state: RoomState) -> CheckMark {
+    match state {
+        RoomState::On => CheckMark::Good,
+        RoomState::Paused | RoomState::Closed | RoomState::ClosedPaused => CheckMark::Doubtful,
+        // Nobody is let in any more, or nobody is kept out of the shop.
+        RoomState::Ended | RoomState::Off => CheckMark::Bad,
+    }
+}
+
+pub fn finding_mark(finding: &Finding) -> CheckMark {
+    match finding.verdict {
+        _ if finding.refused => CheckMark::Doubtful,
+        Verdict::Well => CheckMark::Good,
+        Verdict::Slow => CheckMark::Doubtful,
+        Verdict::Failing => CheckMark::Bad,
+    }
+}
+
+impl StatusLine {
+    fn new(label: &'static str, text: impl Into<String>) -> Self {
+        Self { label, text: text.into(), mark: None }
+    }
+
+    fn marked(label: &'static str, mark: CheckMark, text: impl Into<String>) -> Self {
+        Self { mark: Some(mark), ..Self::new(label, text) }
+    }
+}
+
+impl Status {
+    /// The room's state.
+    pub fn state(&self) -> (String, CheckMark) {
+        let state = self.room.state;
+        match self.stopped_at {
+            Some(at) => (format!("not running since {at}, when it was {state}"), CheckMark::Bad),
+            None => (state.to_string(), state_mark(state)),
+        }
+    }
+
+    /// All else, the most urgent first.
+    pub fn lines(&self, now: Timestamp) -> Vec<StatusLine> {
+        let mut lines = urgent(self);
+        lines.extend(ahead(self, now));
+        lines.extend(counted(self));
+        let latest = self.findings.iter().rev().take(5);
+        lines.extend(latest.map(|it| StatusLine::marked("shop's health", finding_mark(it), found(it))));
+        lines.extend(mode(self));
+        lines.extend(ordered(&self.room));
+        lines.extend(watched(self));
+        let (waiting_room, client_check) = urls(self);
+        lines.push(StatusLine::new("waiting room", waiting_room));
+        lines.push(StatusLine::new("client check", client_check));
+        lines.push(StatusLine::new("shop", self.room.settings.shop.to_string()));
+        lines
+    }
+}
+
+fn urgent(status: &Status) -> Vec<StatusLine> {
+    let missing = refusals_missing(status).map(|why| StatusLine::marked("refused", CheckMark::Doubtful, why));
+    let refused =
+        refused_in_full(status).map(|refused| StatusLine::marked("refused", CheckMark::Bad, refused));
+    let rehearsal = status.room.rehearsal.map(|_| {
+        let left = "under way, or left behind: `beekeeper reset` ends it";
+        StatusLine::marked("rehearsal", CheckMark::Doubtful, left)
+    });
+    [missing, refused, rehearsal].into_iter().flatten().collect()
+}
+
+/// What the room does by itself.
+fn ahead(status: &Status, now: Timestamp) -> impl Iterator<Item = StatusLine> {
+    let room = &status.room;
+    let stock = stock(status).map(|left| StatusLine::new("stock", format!("{left}, then the room ends")));
+    let instants = [("opens", room.opens), ("closes", room.closes), ("ends", room.ends)];
+    let instants = instants.into_iter().filter_map(move |(what, at)| {
+        let at = at?;
+        Some(StatusLine::new(what, format!("{}, {}", words::at(at), words::ahead(at, now))))
+    });
+    stock.into_iter().chain(instants)
+}
+
+fn counted(status: &Status) -> Vec<StatusLine> {
+    let Status { line, released, windows, .. } = status;
+    let windows: Vec<_> =
+        windows.iter().map(|window| format!("{} of {}", window.released, window.planned)).collect();
+    let window = |at: usize| windows.get(at).map_or("none yet", String::as_str);
+    let newcomers = newcomers_wait(status).map(|wait| format!(", {wait} for somebody who joins now"));
+    let longest = match longest_wait(status) {
+        Some(wait) => format!("{wait}, of those released in the last two minutes"),
+        None => "nobody was released in the last two minutes".into(),
+    };
+    // Who joined, and neither waits nor is counted as released.
+    let rest = match status.joined.saturating_sub(released.saturating_add(line.waiting)) {
+        0 => String::new(),
+        rest => format!(", and {rest} not counted yet or left otherwise"),
+    };
+    let mut lines = vec![
+        StatusLine::new("joined", joined(status)),
+        StatusLine::new("waiting", format!("{}{}", line.waiting, newcomers.unwrap_or_default())),
+        StatusLine::new("released", format!("{released}{rest}")),
+        StatusLine::new("longest wait", longest),
+        StatusLine::new("line reached", line.reached.to_string()),
+        StatusLine::new("this window", window(0)),
+        StatusLine::new("window before", window(1)),
+        StatusLine {
+            mark: line.slow.then_some(CheckMark::Doubtful),
+            ..StatusLine::new("rate", rate(status))
+        },
+    ];
+    lines.extend(turnout(status).map(|turnout| StatusLine::new("turnout", turnout)));
+    let limited = status.limited.as_ref().map(refused_by_limit);
+    lines.extend(limited.map(|limited| StatusLine::marked("join limit", CheckMark::Doubtful, limited)));
+    lines
+}
+
+/// Whether newcomers go straight in now, and what everybody is spared who passes.
+fn mode(status: &Status) -> Vec<StatusLine> {
+    let told = match (status.room.settings.mode, status.room.valve(), &status.observed) {
+        (Mode::Line, ..) => None,
+        (Mode::Overflow, Valve::Doors(_), _) => Some("overflow: newcomers go straight in".into()),
+        (Mode::Overflow, Valve::Open(_), _) => Some(
+            "overflow: a line has formed, and newcomers go straight in once hardly anybody has waited for a minute"
+                .into(),
+        ),
+        (Mode::Overflow, Valve::Limited(..), _) => {
+            Some("overflow: while there's a stock, everyone joins the line".into())
+        }
+        (Mode::Overflow, Valve::Closed, _) => Some("overflow".into()),
+        (Mode::Observe, _, None) => Some("observe: everybody passes while the room is on".into()),
+        (Mode::Observe, _, Some(line)) => {
+            let waited = if line.waited == 0 { "nobody".into() } else { words::count(line.waited) };
+            Some(format!("observe: everybody passes. In the last hour, {waited} would have waited"))
+        }
+    };
+    let mut lines: Vec<_> = told.map(|told: String| StatusLine::new("mode", told)).into_iter().collect();
+    if let Some(line) = status.observed.filter(|line| line.waited > 0) {
+        let (longest, wait) = (words::count(line.longest_line), words::time(line.longest_wait));
+        let busiest = words::count(line.busiest);
+        lines.extend([
+            StatusLine::new("line now", format!("{} would wait", words::count(line.waiting))),
+            StatusLine::new("longest line", format!("{longest}, {wait} to wait")),
+            StatusLine::new(
+                "busiest",
+                format!("at {busiest} a minute, nobody would have waited longer than a minute"),
+            ),
+        ]);
+    }
+    lines
+}
+
+/// What orders have set, as far as it isn't as usual.
+fn ordered(room: &Room) -> impl Iterator<Item = StatusLine> {
+    let quoted = |text: &str| (!text.is_empty()).then(|| format!("{text:?}"));
+    let then = room.then_off.then(|| "off, when everybody who waited was let in".to_owned());
+    let stretched = room.stretch != Stretch::USUAL;
+    let lines = [
+        ("message", quoted(room.settings.message.as_str())),
+        ("notice", quoted(room.notice.text.as_str())),
+        ("link", room.notice.link.as_ref().map(ToString::to_string)),
+        ("then", then),
+        ("polls", stretched.then(|| format!("{} times less often than usual", room.stretch))),
+    ];
+    lines.into_iter().filter_map(|(label, text)| Some(StatusLine::new(label, text?)))
+}
+
+/// What watches a room on AWS.
+fn watched(status: &Status) -> Vec<StatusLine> {
+    let ringing = || status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing);
+    let mark = if ringing().next().is_some() { CheckMark::Bad } else { CheckMark::Good };
+    let dead_letters =
+        status.dead_letters.map(|letters| StatusLine::new("dead letters", letters.to_string()));
+    let alarms = alarms(status).map(|alarms| StatusLine::marked("alarms", mark, alarms));
+    let mut lines: Vec<_> = dead_letters.into_iter().chain(alarms).collect();
+    lines
+        .extend(ringing().map(|alarm| {
+            StatusLine::marked("", CheckMark::Bad, format!("{}: {}", alarm.name, alarm.told()))
+        }));
+    let mail = status.alarm_mail.as_ref().and_then(alarm_mail);
+    lines.extend(mail.map(|mail| StatusLine::marked("alarm e-mails", CheckMark::Doubtful, mail.to_string())));
+    lines
+}
