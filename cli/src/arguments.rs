@@ -130,7 +130,7 @@ pub(crate) enum Command {
     /// Turn a room off: all visitors go straight to the shop; asks first if visitors wait
     #[command(after_help = examples("Examples:\n  beekeeper off spring-sale\n  beekeeper off --local --yes"))]
     Off(Which),
-    /// Set how many visitors may enter a minute; asks first if that is far more than before
+    /// Set how many visitors may enter a minute; asks first if that is three times as many, or more than ever
     SetRate(SetRate),
     /// Say whether newcomers go straight in: never, while nobody waits, or always
     Mode(SetMode),

@@ -40,6 +40,9 @@ impl ErrorTranslator {
             other => with_causes(other),
         };
         let (kind, advice) = self.classify(code, &reason);
+        // The last place that is looked at. A laptop is no machine of AWS, and the chain of causes says nothing else.
+        let is_nowhere = reason.contains("failed to load IMDS session token");
+        let reason = if is_nowhere { "no AWS credentials were found".into() } else { reason };
         with_optional_advice(CloudError::new(kind, attempt, reason), advice)
     }
 
@@ -88,7 +91,8 @@ impl ErrorTranslator {
                 "check the profile {profile} in ~/.aws/config, or run: aws configure --profile {profile}"
             ),
             None => {
-                "run: aws configure sso, or set AWS_PROFILE, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+                "run: aws configure sso, or aws sso login if you have; or name a profile (AWS_PROFILE, or aws_profile in the \
+                 room's file), or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
                     .into()
             }
         }

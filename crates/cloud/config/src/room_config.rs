@@ -209,7 +209,7 @@ room_config! {
         aws_profile: ProfileName = Text("events");
         /// Set by the first deployment. Later ones refuse any other account.
         account: AccountId = Text("012345678901");
-        /// The processor of the functions: `arm64`, which is the default, or `x86_64`.
+        /// The processor of the functions: `arm64` or `x86_64`. Unless you set it, the first of them that your `beekeeper` has functions for.
         architecture: Architecture = Text("arm64") => "Architecture";
         /// A domain of your own. Needs `certificate`.
         domain: DomainName = Text("queue.shop.example") => "DomainName";

@@ -97,7 +97,7 @@ fn surprise(rate: Rate, room: &Room) -> Option<String> {
     let times = format!("{rate} a minute is {} the present rate of {present}", times(factor));
     if rate > highest {
         let record = if present == highest { String::new() } else { format!(" ({highest})") };
-        Some(format!("{times}, and more than {} has ever let in{record}", room.settings.room))
+        Some(format!("{times}, and more than {} was ever set to{record}", room.settings.room))
     } else {
         (factor > 3.0).then_some(times)
     }
@@ -340,11 +340,11 @@ mod tests {
         );
         assert_eq!(
             surprise_at(60, Some(600), 601).unwrap(),
-            "601 a minute is 10 times the present rate of 60, and more than spring-sale has ever let in (600)"
+            "601 a minute is 10 times the present rate of 60, and more than spring-sale was ever set to (600)"
         );
         assert_eq!(
             surprise_at(60, None, 600).unwrap(),
-            "600 a minute is 10 times the present rate of 60, and more than spring-sale has ever let in"
+            "600 a minute is 10 times the present rate of 60, and more than spring-sale was ever set to"
         );
         for (rate, told) in [
             (61, "61 a minute is slightly more than the present rate of 60, and"),

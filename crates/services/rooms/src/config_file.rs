@@ -88,7 +88,7 @@ fn new_file(config: &RoomConfig, for_aws: bool) -> String {
     for (row, _) in written {
         add_setting(&mut text, row, "");
     }
-    text.push_str("\n# Optional settings. Uncomment a line to set it. A number or `false` is the default.\n");
+    text.push_str("\n# Optional settings. Uncomment a line to set it. Unless its text says otherwise, a number or `false` is the default.\n");
     for (row, _) in optional {
         add_setting(&mut text, row, "# ");
     }
