@@ -53,16 +53,29 @@ struct SmokeRequest {
     is_ok: fn(&SmokeResponse) -> bool,
 }
 
-const REQUESTS: [SmokeRequest; 5] = [
-    SmokeRequest {
-        // HEAD, unlike GET, gives no place in the line.
-        method: Method::HEAD,
-        path: "/beekeeper",
-        what: "the door",
-        has_place: false,
-        expected: "a redirect",
-        is_ok: |response| response.status == 302 && response.location.is_some(),
+const DOOR: SmokeRequest = SmokeRequest {
+    // HEAD, unlike GET, gives no place in the line.
+    method: Method::HEAD,
+    path: "/beekeeper",
+    what: "the door",
+    has_place: false,
+    expected: "a redirect",
+    is_ok: |response| response.status == 302 && response.location.is_some(),
+};
+
+const KEYS: SmokeRequest = SmokeRequest {
+    method: Method::GET,
+    path: "/.well-known/jwks.json",
+    what: "the signing keys",
+    has_place: false,
+    expected: "at least one key",
+    is_ok: |response| {
+        json_member(response, "keys").is_some_and(|keys| keys.as_array().is_some_and(|keys| !keys.is_empty()))
     },
+};
+
+const REQUESTS: [SmokeRequest; 5] = [
+    DOOR,
     SmokeRequest {
         method: Method::GET,
         path: "/wait/index.html",
@@ -89,17 +102,7 @@ const REQUESTS: [SmokeRequest; 5] = [
                    for this domain are never admitted",
         is_ok: finds_the_place,
     },
-    SmokeRequest {
-        method: Method::GET,
-        path: "/.well-known/jwks.json",
-        what: "the signing keys",
-        has_place: false,
-        expected: "at least one key",
-        is_ok: |response| {
-            json_member(response, "keys")
-                .is_some_and(|keys| keys.as_array().is_some_and(|keys| !keys.is_empty()))
-        },
-    },
+    KEYS,
 ];
 
 impl DeployedRoom {
@@ -237,6 +240,10 @@ async fn wait_until_ok(
             return Err(problem);
         }
         sleep(CHECK_INTERVAL).await;
+        // The door makes the room's keys, if its functions could not when they started.
+        if request.path == KEYS.path {
+            drop(client.send(&DOOR.method, DOOR.path, &[]).await);
+        }
     }
 }
 
@@ -292,6 +299,8 @@ fn json_member(response: &SmokeResponse, name: &str) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use hyper::Version;
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+    use tokio::net::TcpListener;
     use waitroom::fixture;
 
     use super::*;
@@ -360,6 +369,31 @@ mod tests {
         let gateway = Gateway::start(&reset, Policy::Joins).await;
         let unknown = look(&gateway.client(), &room()).await.unwrap_err();
         assert!(unknown.ends_with("expected to find a place that comes alone"), "{unknown}");
+    }
+
+    /// A room whose function could make no keys when it started, and does when somebody looks at its door.
+    #[tokio::test]
+    async fn whoever_waits_for_keys_asks_the_door_for_them() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let room = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            let mut keys = "503 Busy\r\ncontent-length: 2\r\n\r\n{}";
+            while let Ok((connection, _)) = listener.accept().await {
+                let mut connection = BufReader::new(connection);
+                let mut asked = String::new();
+                while connection.read_line(&mut asked).await.is_ok_and(|read| read > 2) {}
+                let answer = if asked.starts_with("HEAD /beekeeper") {
+                    keys = "200 OK\r\ncontent-length: 13\r\n\r\n{\"keys\":[{}]}";
+                    "302 Found\r\nlocation: wait/index.html\r\ncontent-length: 0\r\n\r\n"
+                } else {
+                    keys
+                };
+                let answer = format!("HTTP/1.1 {}", answer.replacen("\r\n", "\r\nconnection: close\r\n", 1));
+                connection.write_all(answer.as_bytes()).await.unwrap();
+            }
+        });
+        let client = SmokeClient::new(None, &room, None).unwrap();
+        wait_until_ok(&client, &KEYS, &[], API_READY_WITHIN).await.unwrap();
     }
 
     #[test]

@@ -93,6 +93,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// How long an admission of a room that is off lasts: for the way to the shop, from which a guard may send the visitor
     /// back to the door once. A guard takes a pass for as long. Whoever comes later has skipped the line, if the room is on again.
     const WAY_TO_SHOP: Duration = Duration::from_mins(5);
+    /// How long a look at the door waits for the room's first keys. Less than the door's own time, so that it's answered.
+    const LONGEST_KEYS: Duration = Duration::from_secs(2);
     /// How long a visitor waits for what is only written down about them.
     const LONGEST_NOTE: Duration = Duration::from_secs(1);
     /// How long it is cached which tickets were overtaken.
@@ -167,7 +169,10 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         Span::current().record("epoch", display(room.epoch));
         match request.shown {
             ShownIn::Window => {}
-            ShownIn::Nothing => return Ok(DoorAnswer::look()),
+            ShownIn::Nothing => {
+                self.make_keys(&room).await;
+                return Ok(DoorAnswer::look());
+            }
             ShownIn::Frame => return Ok(DoorAnswer::in_frame()),
         }
         let place = Place::find(&room.settings.room, room.epoch, request.cookies.iter().copied());
@@ -189,6 +194,19 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
                 Ok(to_shop)
             }
             Some(_) => self.newcomer(&room, request).await,
+        }
+    }
+
+    /// Makes the room's first keys, if that failed at the start. Whoever joins or comes for a pass makes them too, but a room that
+    /// nobody has joined yet would not get any, and `beekeeper deploy` would wait for them in vain.
+    async fn make_keys(&self, room: &Room) {
+        let late = pin!(self.clock.sleep_until(self.clock.now() + Self::LONGEST_KEYS));
+        let made = pin!(self.proofs.prover(self.keys_of(room), self.clock.now()));
+        if let Either::Right(_) = future::select(made, late).await {
+            tracing::warn!(
+                "could not make the room's keys within {:?}; a later request does it",
+                Self::LONGEST_KEYS
+            );
         }
     }
 

@@ -26,11 +26,11 @@ pub(crate) struct KeysOf<'a, K> {
     pub(crate) room: &'a Room,
 }
 
-/// The key, which never changes, or when reading it failed last.
+/// The key, which never changes, or when it was tried last to read it.
 #[derive(Debug, Default)]
 struct ReadKey {
     prover: Option<Arc<Prover>>,
-    failed_at: Option<Timestamp>,
+    tried_at: Option<Timestamp>,
 }
 
 impl Proofs {
@@ -69,13 +69,14 @@ impl Proofs {
         let mut key = self.key.lock().await;
         // If the clock was set back, `at` may be hours ahead.
         let is_over = |at: Timestamp| now.since(at) >= Self::RETRY || at.since(now) >= Self::RETRY;
-        if key.prover.is_none() && key.failed_at.is_none_or(is_over) {
+        if key.prover.is_none() && key.tried_at.is_none_or(is_over) {
+            // Before it is tried, because whoever waits for it may give up.
+            key.tried_at = Some(now);
             match keys.held.prover(keys.ledger, keys.room.settings.lifetimes.pass, now).await {
                 Ok(prover) => key.prover = Some(Arc::new(prover)),
                 Err(error) => {
                     let error = &error as &dyn std::error::Error;
                     tracing::warn!(error, "visitors get no proofs of their places for now");
-                    key.failed_at = Some(now);
                 }
             }
         }

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use fault_simulation::{InjectedFault, PortCall, World};
 use pass::{Claims, Jwks, KeyRecord, KeyState, Refused, Verifier};
-use producer::DoorRequest;
+use producer::{DoorRequest, ShownIn};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use waitroom::ports::Fault;
@@ -184,4 +184,27 @@ fn no_pass_is_signed_with_a_key_that_is_not_published_and_the_room_can_always_si
         world.run(11 * SECOND);
         assert!(pass(&mut world).is_some(), "seed {seed}");
     }
+}
+
+/// Whoever looks at the door gets no place and no pass. So `beekeeper deploy` finds keys in a room that nobody has joined.
+#[test]
+fn a_look_at_the_door_makes_the_keys_that_could_not_be_made_before() {
+    let mut world = World::new(1, 60);
+    let look = DoorRequest { shown: ShownIn::Nothing, ..GET };
+    let status = |world: &mut World| world.request(&look).unwrap().status;
+    for too_slow in [Duration::ZERO, 10 * SECOND] {
+        world.set_faults(move |call| match call {
+            PortCall::SecretKeys if too_slow.is_zero() => {
+                (InjectedFault::Refused(Fault::Busy), Duration::ZERO)
+            }
+            PortCall::SecretKeys => (InjectedFault::None, too_slow),
+            _ => (InjectedFault::None, Duration::ZERO),
+        });
+        assert_eq!(status(&mut world), 302);
+        assert!(world.key_record().keys().is_empty());
+        world.run(10 * SECOND);
+    }
+    world.clear_faults();
+    assert_eq!(status(&mut world), 302);
+    assert_eq!(world.key_record().keys().len(), 1);
 }
