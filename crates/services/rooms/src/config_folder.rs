@@ -2,7 +2,6 @@
 //!
 //! A file is replaced in one step, so an interrupted command leaves either the old file or the new one.
 
-use std::env;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -12,6 +11,7 @@ use config::RoomConfig;
 use waitroom::RoomId;
 
 use crate::config_file;
+use crate::data::of_this_user;
 
 /// No configuration file has this name.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,11 +41,9 @@ pub struct ConfigFolder(PathBuf);
 impl ConfigFolder {
     /// In `$XDG_CONFIG_HOME/beekeeper`, usually `~/.config/beekeeper`.
     pub fn of_this_user() -> Result<Self> {
-        let absolute =
-            |variable: &str| env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
-        let config = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
+        let config = of_this_user("XDG_CONFIG_HOME", ".config");
         let config = config.context("could not find your configuration directory: set HOME")?;
-        Ok(Self(config.join("beekeeper")))
+        Ok(Self(config))
     }
 
     pub fn path(&self, name: &RoomId) -> PathBuf {

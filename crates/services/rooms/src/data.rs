@@ -22,7 +22,7 @@ pub fn directory(given: Option<&PathBuf>, name: &RoomId) -> Result<PathBuf> {
     if let Some(given) = given {
         return Ok(given.clone());
     }
-    let data = of_this_user()
+    let data = all_rooms()
         .context("could not find your data directory: set HOME, or choose a directory with --data DIR")?;
     Ok(data.join(name.as_str()))
 }
@@ -39,7 +39,7 @@ pub fn rooms() -> Vec<RoomId> {
 }
 
 fn named(is_wanted: impl Fn(&Path) -> bool) -> Vec<RoomId> {
-    let directories = of_this_user().and_then(|data| fs::read_dir(data).ok()).into_iter().flatten().flatten();
+    let directories = all_rooms().and_then(|data| fs::read_dir(data).ok()).into_iter().flatten().flatten();
     let wanted = directories.filter(|directory| is_wanted(&directory.path()));
     let mut names: Vec<RoomId> =
         wanted.filter_map(|directory| directory.file_name().to_str()?.parse().ok()).collect();
@@ -47,9 +47,13 @@ fn named(is_wanted: impl Fn(&Path) -> bool) -> Vec<RoomId> {
     names
 }
 
-fn of_this_user() -> Option<PathBuf> {
+fn all_rooms() -> Option<PathBuf> {
+    of_this_user("XDG_DATA_HOME", ".local/share")
+}
+
+/// Our folder in the one that this variable names, or in its usual place below `HOME`.
+pub(crate) fn of_this_user(variable: &str, usual: &str) -> Option<PathBuf> {
     let absolute =
         |variable: &str| env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
-    let data = absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")))?;
-    Some(data.join("beekeeper"))
+    Some(absolute(variable).or_else(|| Some(absolute("HOME")?.join(usual)))?.join("beekeeper"))
 }
