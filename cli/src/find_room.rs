@@ -11,7 +11,7 @@ use crate::arguments::{LOCAL, Which};
 use crate::exit::{Exit, Failure};
 use crate::printer::note;
 use crate::room::RoomHandle;
-use crate::unreached::for_a_room_here;
+use crate::unreached::{for_a_room_here, starting};
 
 impl RoomHandle {
     pub(crate) async fn find(which: &Which) -> Result<Self> {
@@ -43,9 +43,10 @@ impl RoomHandle {
         }
         let data = data.map(|directory| format!(" --data {}", directory.display()));
         let typed = format!("{name}{}", data.unwrap_or_default());
+        let start = starting(&SocketRoom::new(directory).named(name));
         note(&format!(
-            "{name} isn't running; this is how it stood at {}. To start it: beekeeper local {typed}",
-            room.at
+            "{} isn't running; this is how it stood at {}. To start it: {start}",
+            room.name, room.at
         ));
         Ok(Self::not_running(room, format!("{LOCAL}{typed}")))
     }

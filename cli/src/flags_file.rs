@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -37,8 +38,16 @@ pub(crate) fn expanded(program: &Command, mut words: Vec<OsString>) -> Result<Ve
 
 fn read(file: &Path, known: &Command, typed: &ArgMatches) -> Result<Vec<String>, Failure> {
     let failure = |problem: String| Failure::new(Exit::Usage, problem);
-    let text = fs::read_to_string(file)
-        .map_err(|error| failure(format!("could not read the flags in {}: {error}", file.display())))?;
+    let text = fs::read_to_string(file).map_err(|error| {
+        let unread = failure(format!("could not read the flags in {}: {error}", file.display()));
+        match error.kind() {
+            io::ErrorKind::NotFound => unread.advising("docs/hosting.md says how to put it there"),
+            io::ErrorKind::PermissionDenied => {
+                unread.advising("run the command as a user who may read it, or with sudo")
+            }
+            _ => unread,
+        }
+    })?;
     parse(&text, known, typed).map_err(|mistakes| {
         let mistakes = mistakes.iter().map(|(line, problem)| format!("{}, line {line}: {problem}", file.display()));
         let command = known.get_name();
@@ -259,7 +268,9 @@ mod tests {
         assert!(said.starts_with("FILE, line 2: "), "{said}");
         let missing =
             super::expanded(&Arguments::command(), ["b", "local", "--config", "/no"].map(Into::into).into());
-        assert!(missing.unwrap_err().to_string().starts_with("could not read the flags in /no: "));
+        let missing = missing.unwrap_err();
+        assert!(missing.to_string().starts_with("could not read the flags in /no: "), "{missing}");
+        assert_eq!(missing.advice.as_deref(), Some("docs/hosting.md says how to put it there"));
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod rehearsal_target;
 mod room;
 mod runtime;
 mod scenario_file;
+mod service_room;
 mod shop_services;
 mod unreached;
 mod version;

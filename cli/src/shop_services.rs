@@ -100,7 +100,13 @@ fn warnings(
 /// What a service is started with.
 fn flags(command: &str, file: &Path) -> Result<Command> {
     let words = [OsString::from("beekeeper"), command.into(), "--config".into(), file.into()];
-    let words = flags_file::expanded(&Arguments::command(), words.into())?;
+    let words = flags_file::expanded(&Arguments::command(), words.into()).map_err(|failure| {
+        if file.exists() {
+            return failure;
+        }
+        let flag = if command == "local" { "--room-file" } else { "--guard-file" };
+        failure.advising(format!("docs/hosting.md says how to put it there; or name another with {flag}"))
+    })?;
     let parsed = Arguments::try_parse_from(words).map_err(|error| {
         Failure::new(Exit::Usage, format!("{}: {}", file.display(), flags_file::first_line(&error)))
     })?;
@@ -144,6 +150,14 @@ mod tests {
         ));
         let bypassed = ["acme-challenge/\"", "acme-challenge/\", \"/health\""];
         assert_eq!(read(measured, bypassed).unwrap().warnings, [""; 0]);
+    }
+
+    #[test]
+    fn a_file_that_is_missing_is_put_there_or_named() {
+        let nowhere = Path::new("/nowhere/room.toml");
+        let missing = shop_services(nowhere, nowhere).unwrap_err();
+        let advice = crate::ending::advice(&missing).unwrap();
+        assert_eq!(advice, "docs/hosting.md says how to put it there; or name another with --room-file");
     }
 
     #[test]

@@ -1,20 +1,15 @@
 //! What to do if a room on this machine isn't reached.
 
 use std::io;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use control::{SocketError, SocketFailure, SocketRoom};
 use rooms::data;
 use waitroom::RoomId;
 
-use crate::arguments::{LOCAL, ROOM_FILE};
+use crate::arguments::LOCAL;
 use crate::exit::{Exit, Failure};
-use crate::flags_file::text_of;
-
-/// The shipped unit: where a package has it, and where it is copied to.
-const UNITS: [&str; 2] =
-    ["/usr/lib/systemd/system/beekeeper.service", "/etc/systemd/system/beekeeper.service"];
+use crate::service_room::{self, ServiceRoom};
 
 /// What to do if it isn't known whether an order was carried out.
 pub(crate) const LOOK_FIRST: &str = "before you repeat the order, look whether it was carried out: `beekeeper status` says how the \
@@ -29,18 +24,18 @@ pub(crate) fn advice_for(error: &SocketError) -> String {
             "run the command as the user who runs the room, or with sudo".into()
         }
         SocketFailure::Unreached(_) => {
-            let start = starting(&error.room);
+            let elsewhere = elsewhere(&error.room, ServiceRoom::of_this_machine().as_ref());
             match &*data::running() {
-                [] => start,
-                running => format!("{}; or {start}", for_a_room_here(running)),
+                [] => elsewhere,
+                running => format!("{}; or {elsewhere}", for_a_room_here(running)),
             }
         }
         SocketFailure::Unanswered(cause) if cause.kind() == io::ErrorKind::TimedOut => {
             then_look(OF_ONE_THAT_HANGS.into())
         }
         SocketFailure::Unanswered(_) => {
-            let start = starting(&error.room);
-            then_look(format!("if it doesn't run any more, {start}; everybody keeps their place"))
+            let start = start(&error.room, ServiceRoom::of_this_machine().as_ref());
+            then_look(format!("if it doesn't run any more, start it with: {start}; everybody keeps their place"))
         }
         SocketFailure::NotUnderstood(_) => then_look(
             "use the same version of beekeeper as the room; or start the room again with this one, and everybody keeps their \
@@ -50,25 +45,31 @@ pub(crate) fn advice_for(error: &SocketError) -> String {
     }
 }
 
-/// How to start this room on this machine.
-fn starting(room: &SocketRoom) -> String {
-    let has_unit = UNITS.iter().any(|unit| Path::new(unit).exists());
-    let service = has_unit.then(|| text_of(Path::new(ROOM_FILE), "data")).flatten().map(PathBuf::from);
-    start(room, service.as_deref())
+/// What to do if no room runs where one was looked for.
+fn elsewhere(room: &SocketRoom, service: Option<&ServiceRoom>) -> String {
+    let starting = format!("start it with: {}", start(room, service));
+    let Some(service) = service.filter(|service| service.data != room.directory) else { return starting };
+    match (service.asked_about(room.name.as_ref()), &room.name) {
+        // A room of that name would be a demonstration.
+        (Some(question), Some(name)) if *name == service.name => question,
+        (Some(question), _) => format!("{question}; or {starting}"),
+        (None, _) => {
+            let ServiceRoom { name, data } = service;
+            format!("{starting}; the service {name} has --data {}", data.display())
+        }
+    }
 }
 
-/// How to start this room. `service` is the data directory of the one that runs as a service.
-fn start(room: &SocketRoom, service: Option<&Path>) -> String {
-    let by_hand = format!("start it with: beekeeper local {}", typed(room));
-    match service {
-        None => by_hand,
-        Some(data) if data == room.directory => "start it with: sudo systemctl start beekeeper".into(),
-        Some(data) => format!(
-            "the room that is a service has --data {}, and starts with: sudo systemctl start beekeeper. For one in {}, {by_hand}",
-            data.display(),
-            room.directory.display()
-        ),
+/// How to start this room on this machine.
+pub(crate) fn starting(room: &SocketRoom) -> String {
+    start(room, ServiceRoom::of_this_machine().as_ref())
+}
+
+fn start(room: &SocketRoom, service: Option<&ServiceRoom>) -> String {
+    if service.is_some_and(|service| service.data == room.directory) {
+        return service_room::START.into();
     }
+    format!("beekeeper local {}", typed(room))
 }
 
 /// How `beekeeper local` names a room.
@@ -90,6 +91,16 @@ const OF_ONE_THAT_HANGS: &str =
 pub(crate) fn hangs(waited: Duration) -> Failure {
     let text = format!("the room does not answer within {} seconds", waited.as_secs());
     Failure::new(Exit::Failed, text).advising(OF_ONE_THAT_HANGS)
+}
+
+/// Advice for a command that should have named a room on this machine, or named one that isn't found.
+#[cfg(feature = "aws")]
+pub(crate) fn or_here(advice: &str, named: Option<&RoomId>) -> String {
+    let advice = format!("{advice}; or {}", for_a_room_here(&data::running()));
+    match ServiceRoom::of_this_machine().and_then(|service| service.asked_about(named)) {
+        Some(question) => format!("{question}; or {advice}"),
+        None => advice,
+    }
 }
 
 /// Advice for a command that should have named a room on this machine.
@@ -136,17 +147,22 @@ mod tests {
 
     #[test]
     fn a_service_is_named_where_there_is_one() {
-        let room = SocketRoom::new("/srv/sale").named("sale".parse().unwrap());
-        let of_service = start(&room, Some(Path::new("/srv/sale")));
-        assert_eq!(of_service, "start it with: sudo systemctl start beekeeper");
-        let other = start(&room, Some(Path::new("/var/lib/beekeeper")));
+        let service = ServiceRoom { name: "sale".parse().unwrap(), data: "/var/lib/beekeeper".into() };
+        let at = |directory: &str, name: &str| SocketRoom::new(directory).named(name.parse().unwrap());
+        let told = |room: SocketRoom| elsewhere(&room, Some(&service));
+        assert_eq!(told(at("/var/lib/beekeeper", "sale")), "start it with: sudo systemctl start beekeeper");
+        let forgot = told(at("/home/anna/.local/share/beekeeper/sale", "sale"));
+        assert!(forgot.starts_with("is it the service sale? ") && !forgot.contains("start it"), "{forgot}");
+        assert!(forgot.ends_with("--data /var/lib/beekeeper"), "{forgot}");
+        let unnamed = told(SocketRoom::new("/srv/other"));
         assert!(
-            other.starts_with("the room that is a service has --data /var/lib/beekeeper, and"),
-            "{other}"
+            unnamed.starts_with("is it the service sale? ")
+                && unnamed.ends_with("; or start it with: beekeeper local --data /srv/other"),
+            "{unnamed}"
         );
-        assert!(
-            other.ends_with(". For one in /srv/sale, start it with: beekeeper local sale --data /srv/sale"),
-            "{other}"
+        assert_eq!(
+            told(at("/srv/summer", "summer")),
+            "start it with: beekeeper local summer --data /srv/summer; the service sale has --data /var/lib/beekeeper"
         );
     }
 }

@@ -40,7 +40,7 @@ pub(crate) struct SetUpNginx {
     /// Show what would change, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Put back what was there before the first run
+    /// Take out what it added, and keep what you edited since
     #[arg(long)]
     pub(crate) undo: bool,
     /// Main file of nginx

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use cloud::{Access, Account};
 use config::RoomConfig;
-use rooms::{ConfigFolder, Deployed, ListedLine, PATIENCE, UnknownRoom, custom_page, data};
+use rooms::{ConfigFolder, Deployed, ListedLine, PATIENCE, UnknownRoom, custom_page};
 use tokio::time::timeout;
 use url::Url;
 
@@ -16,7 +16,7 @@ use crate::ending;
 use crate::exit::{Exit, Failure};
 use crate::printer::note;
 use crate::room::RoomHandle;
-use crate::unreached::for_a_room_here;
+use crate::unreached::or_here;
 
 /// The account and region of a room.
 pub(crate) fn access(config: &RoomConfig) -> Result<Access> {
@@ -63,20 +63,15 @@ pub(crate) fn config_of(which: &Which) -> Result<RoomConfig> {
             Some(names) => format!("name one of {names}"),
             None => "configure a room for AWS with: beekeeper init".into(),
         };
-        return Err(Failure::new(Exit::Usage, "no room is named").advising(or_here(&advice)).into());
+        return Err(Failure::new(Exit::Usage, "no room is named").advising(or_here(&advice, None)).into());
     };
     folder.load(name).map_err(|error| match error.downcast::<UnknownRoom>() {
         Ok(unknown) => {
-            let advice = or_here(&unknown.advice());
+            let advice = or_here(&unknown.advice(), Some(name));
             Failure::new(Exit::Missing, unknown.to_string()).advising(advice).into()
         }
         Err(error) => error,
     })
-}
-
-/// Adds to the advice how to name a room on this machine.
-fn or_here(advice: &str) -> String {
-    format!("{advice}; or {}", for_a_room_here(&data::running()))
 }
 
 /// How a configured room does on AWS, for the list of all rooms.

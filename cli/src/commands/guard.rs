@@ -192,8 +192,12 @@ fn greeting<S: LiveSessions>(
     metrics: Option<&str>,
 ) -> String {
     let rules = guard.rules();
+    let how = match guard.keys().count() {
+        0 => format!("runs, but lets nobody new in until the room answers at {}", rules.room),
+        _ => "is ready".into(),
+    };
     let mut lines = vec![
-        format!("The guard of {} is ready\n", rules.name),
+        format!("The guard of {} {how}\n", rules.name),
         format!("  nginx           {listens}{}", ForwardAuth::<S, HttpRoom>::AUTH_REQUEST),
         format!("  Traefik, Caddy  {listens}{}", ForwardAuth::<S, HttpRoom>::FORWARD_AUTH),
         format!("  waiting room    {}/beekeeper", rules.room),

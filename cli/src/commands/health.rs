@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use control::{UpkeepOrder, UpkeepReply};
 use probe::{HttpProbe, WebAddress};
 use serde_json::json;
@@ -55,7 +55,12 @@ async fn write(check: &CheckHealth) -> Result<String> {
 async fn ask(url: &Url) -> Result<String> {
     let probe = HttpProbe::new().context("could not prepare the question")?;
     let answer = probe.fetch(&WebAddress::of(url.clone())).await;
-    let answer = answer.with_context(|| format!("could not ask {url}; was it started with --metrics?"))?;
+    let answer = answer.map_err(|error| {
+        let error = anyhow!(error);
+        let silent = format!("{url} does not answer: {}", error.root_cause());
+        let advice = "see whether that room or guard runs, and was started with --metrics";
+        Failure::new(Exit::Failed, silent).advising(advice)
+    })?;
     let said = String::from_utf8_lossy(&answer.body);
     let said = said.lines().next().unwrap_or_default();
     if answer.status != 200 {

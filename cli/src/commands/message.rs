@@ -17,6 +17,9 @@ use crate::runtime::block_on;
 /// How to write a message. Without quotation marks, its first word is taken for the room's name.
 const TIP: &str = "put the message in quotation marks: beekeeper message NAME \"More beer at noon\"";
 
+/// For a message in quotation marks that stands where the name does.
+const NAME_FIRST: &str = "the name of the room comes first: beekeeper message NAME \"More beer at noon\"";
+
 pub(crate) fn run(message: &SetMessage, json: bool) -> Result<()> {
     block_on(send(message, json)).map_err(|error| {
         match (ending::exit(&error), &message.which.name, ending::advice(&error)) {
@@ -53,7 +56,7 @@ fn read_as_a_room(text: &str, here: &RoomId) -> Option<RoomId> {
     text.to_lowercase().parse().ok().filter(|name: &RoomId| name.as_str() == text || exists(name))
 }
 
-/// Adds the tip to the error for a command line on which a message has no quotation marks.
+/// Adds the tip to the error for a command line on which a message has no quotation marks, or comes before the name.
 pub(crate) fn with_tip(
     mut error: clap::Error,
     mut command_line: impl Iterator<Item = String>,
@@ -66,7 +69,10 @@ pub(crate) fn with_tip(
         _ => false,
     };
     if is_message && is_word {
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![TIP.into()]));
+        // A single word with a space in it was quoted.
+        let value = error.get(ContextKind::InvalidValue).map(ToString::to_string).unwrap_or_default();
+        let tip = if value.trim().contains(' ') { NAME_FIRST } else { TIP };
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error
 }

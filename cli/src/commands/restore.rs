@@ -17,6 +17,7 @@ use crate::arguments::Restore;
 use crate::ask;
 use crate::exit::{Exit, Failure};
 use crate::printer::{note, say};
+use crate::unreached::starting;
 
 pub(crate) fn run(restore: &Restore, json: bool, yes: bool) -> Result<()> {
     let backup = HeldRoom::of(&restore.file)
@@ -61,9 +62,7 @@ pub(crate) fn run(restore: &Restore, json: bool, yes: bool) -> Result<()> {
     if let Some(kept) = kept {
         say(&format!("the file that was there is kept as {}", kept.display()))?;
     }
-    let data = restore.data.as_ref().map(|data| format!(" --data {}", data.display()));
-    say(&format!("start it with: beekeeper local {name}{}", data.unwrap_or_default()))?;
-    Ok(())
+    Ok(say(&format!("start it with: {}", starting(&SocketRoom::new(directory).named(name))))?)
 }
 
 fn refuse_running(directory: &Path, name: &RoomId) -> Result<()> {

@@ -8,7 +8,8 @@ use std::io::ErrorKind;
 use anyhow::{Context, Result};
 use serde_json::json;
 use setup::{
-    AfterSetup, FileChange, KeptFiles, NginxProgram, NoNginx, SetupPlan, ShopServices, WhatToAdd, take_edits,
+    AfterSetup, FileChange, KeptFiles, NginxProgram, NoNginx, NotReady, SetupPlan, ShopServices, WhatToAdd,
+    take_edits,
 };
 
 use crate::arguments::{LOCAL, SetUp, SetUpNginx, WhatToSetUp};
@@ -68,7 +69,10 @@ fn set_up_nginx(arguments: &SetUpNginx, json: bool, yes: bool) -> Result<()> {
     }
     take_edits(&mut kept, &conf)?;
     if !yes {
-        ask::confirm(&consequence(&plan, &services), "Write these?")?;
+        let (consequence, question) = consequence(&plan, &services);
+        ask::confirm(&consequence, question)?;
+    } else if let AfterSetup::Mend(not_ready) = &plan.next {
+        note(&format!("warning: {}", kept_out(not_ready, &services.shop_host, WITH_THESE)));
     }
     kept.begin(&plan.changes, &arguments.webroot)?;
     let refused = match kept.write() {
@@ -143,7 +147,7 @@ fn undo(
     if !yes {
         ask::confirm(
             "The shop is without the guard afterwards, and the room without its name: whoever is on the way there does not arrive",
-            "Put these back?",
+            "Take these lines out?",
         )?;
     }
     let refused = match kept.undo() {
@@ -181,15 +185,35 @@ fn show(changes: &[FileChange], json: bool) -> Result<()> {
     Ok(())
 }
 
-fn consequence(plan: &SetupPlan, services: &ShopServices) -> String {
-    if !plan.begins_to_guard {
-        return "nginx reads its configuration again, and no visitor notices".into();
+/// What to ask about before it is written, and the question.
+fn consequence(plan: &SetupPlan, services: &ShopServices) -> (String, &'static str) {
+    if let AfterSetup::Mend(not_ready) = &plan.next {
+        return (kept_out(not_ready, &services.shop_host, WITH_THESE), "Write these all the same?");
     }
-    format!("{} is behind the guard from then on, and {}", services.shop_host, services.room_says())
+    let consequence = if plan.begins_to_guard {
+        format!("{} is behind the guard from then on, and {}", services.shop_host, services.room_says())
+    } else {
+        "nginx reads its configuration again, and no visitor notices".into()
+    };
+    (consequence, "Write these?")
+}
+
+const WITH_THESE: &str = "with these lines";
+
+/// What keeps whom out of the shop, now or `when` nginx has its lines, and what to do.
+fn kept_out(not_ready: &NotReady, shop: &str, when: &str) -> String {
+    let NotReady { because, keeps_everybody_out, command } = not_ready;
+    let whom = if *keeps_everybody_out {
+        format!("nobody gets into {shop}, not even those who are in")
+    } else {
+        format!("nobody new gets into {shop}; those who are in stay")
+    };
+    format!("{because}, so {when} {whom}; first: {command}")
 }
 
 fn tell(plan: &SetupPlan, services: &ShopServices, done: &str, is_written: bool, json: bool) -> Result<()> {
-    let next = next(&plan.next, services);
+    let is_there = is_written || plan.changes.is_empty();
+    let next = next(&plan.next, services, is_there);
     if json {
         let changed: Vec<_> = plan.changes.iter().map(|change| &change.path).collect();
         let stage = plan.stage.as_str();
@@ -199,7 +223,8 @@ fn tell(plan: &SetupPlan, services: &ShopServices, done: &str, is_written: bool,
     Ok(say(&format!("{done}\nnext: {next}"))?)
 }
 
-fn next(step: &AfterSetup, services: &ShopServices) -> String {
+/// What comes next, whether nginx has its lines or not.
+fn next(step: &AfterSetup, services: &ShopServices, is_there: bool) -> String {
     match step {
         AfterSetup::GetCertificate { name, webroot } => format!(
             "get the certificate: sudo certbot certonly --webroot --webroot-path {} --domain {name} --deploy-hook \"systemctl \
@@ -210,9 +235,9 @@ fn next(step: &AfterSetup, services: &ShopServices) -> String {
             "rehearse, and turn the room off: docs/one-machine.md. Then put the shop behind the guard: sudo systemctl enable --now \
              beekeeper beekeeper-guard, and run this again. It waits for that, because {because}"
         ),
-        AfterSetup::Mend { because } => format!(
-            "the shop has no new visitors now, because {because}: sudo systemctl status beekeeper beekeeper-guard"
-        ),
+        AfterSetup::Mend(not_ready) => {
+            kept_out(not_ready, &services.shop_host, if is_there { "now" } else { WITH_THESE })
+        }
         AfterSetup::Examine => {
             let data = services.data.as_ref().map(|data| format!(" --data {}", data.display()));
             let (room, here) = (&services.room, LOCAL.trim_end());
@@ -221,5 +246,52 @@ fn next(step: &AfterSetup, services: &ShopServices) -> String {
                 data.unwrap_or_default()
             )
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use setup::SetupStage;
+
+    use super::*;
+
+    fn services() -> ShopServices {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/hosting");
+        let file = |name| PathBuf::from(folder).join(name);
+        shop_services(&file("room.toml"), &file("guard.toml")).unwrap()
+    }
+
+    #[test]
+    fn whoever_would_shut_the_shop_is_asked_about_that_and_told_the_truth_afterwards() {
+        let because = "the guard does not answer at 127.0.0.1:8090: Connection refused".to_owned();
+        let mut not_ready = NotReady {
+            because,
+            keeps_everybody_out: true,
+            command: "sudo systemctl restart beekeeper-guard",
+        };
+        let plan = |not_ready: &NotReady| SetupPlan {
+            stage: SetupStage::Guard,
+            begins_to_guard: false,
+            changes: Vec::new(),
+            warnings: Vec::new(),
+            next: AfterSetup::Mend(not_ready.clone()),
+        };
+        let services = services();
+        let (told, question) = consequence(&plan(&not_ready), &services);
+        assert_eq!(question, "Write these all the same?");
+        assert_eq!(
+            told,
+            "the guard does not answer at 127.0.0.1:8090: Connection refused, so with these lines nobody gets into shop.example, \
+             not even those who are in; first: sudo systemctl restart beekeeper-guard"
+        );
+        let after = next(&plan(&not_ready).next, &services, true);
+        assert!(after.contains("so now nobody gets into shop.example, not even those who are in"), "{after}");
+        let unwritten = next(&plan(&not_ready).next, &services, false);
+        assert_eq!(unwritten, told, "a dry run has shut nothing");
+        not_ready.keeps_everybody_out = false;
+        let (told, _) = consequence(&plan(&not_ready), &services);
+        assert!(told.contains("nobody new gets into shop.example; those who are in stay"), "{told}");
     }
 }

@@ -58,8 +58,13 @@ mod tests {
 
     #[test]
     fn a_status_shows_every_problem_of_a_room_on_aws() {
+        let mut status = suffering();
+        let ago = |seconds| NOW - std::time::Duration::from_secs(seconds);
+        (status.findings[0].at, status.findings[1].at) = (ago(330), ago(30));
+        (status.windows[0].start, status.windows[0].end) =
+            (ago(10), ago(10) + std::time::Duration::from_secs(82));
         snapbox::assert_data_eq!(
-            text(&suffering(), NOW, Colours::None),
+            text(&status, NOW, Colours::None),
             snapbox::str![[r#"
 Seal's Spring Sale (spring-sale), on
 joined         about 13210
@@ -67,11 +72,11 @@ waiting        9120, 30 min for somebody who joins now
 released       4090
 longest wait   28 min, of those released in the last two minutes
 line reached   4100
-this window    31 of 300
+this window    31 of 300 in 82 s
 window before  298 of 300
 rate           600 a minute, throttled to 300: the shop is slow or fails
 shop's health  slow: 212 ms on average (limit 131 ms), 0 of 20 failed, rate 300 a minute
-shop's health  well: 98 ms on average (limit 131 ms), 1 of 20 failed, rate 600 a minute
+               5 min ago well: 98 ms on average (limit 131 ms), 1 of 20 failed, rate 600 a minute
 message        "More beer at noon"
 polls          3 times less often than usual
 dead letters   2
@@ -83,6 +88,23 @@ client check   https://abc.example/prod/client
 shop           https://shop.example/sale
 "#]]
         );
+    }
+
+    #[test]
+    fn the_shops_health_is_said_once_as_long_as_it_stays_the_same() {
+        let mut status = suffering();
+        let [well, slow] = [status.findings[0], status.findings[1]];
+        let found = [slow, well, well, well, slow, slow];
+        status.findings = found.into();
+        for (minute, finding) in (0..).zip(&mut status.findings) {
+            finding.at = NOW - std::time::Duration::from_secs(330 - 60 * minute);
+        }
+        let text = text(&status, NOW, Colours::None);
+        let told: Vec<_> = text.lines().filter(|line| line.contains(" ms on average")).collect();
+        let [latest, before, first] = &*told else { panic!("{text}") };
+        assert!(latest.starts_with("shop's health  slow: "), "{latest}");
+        assert!(before.starts_with("               2 min ago well: "), "{before}");
+        assert!(first.starts_with("               5 min ago slow: "), "{first}");
     }
 
     #[test]
@@ -148,7 +170,7 @@ shop           https://shop.example/sale
             "Seal's Spring Sale (spring-sale), \x1b[32mon\x1b[0m\n",
             "\n\x1b[33mrate           600 a minute, throttled to 300: the shop is slow or fails\x1b[0m\n",
             "\n\x1b[33mshop's health  slow: ",
-            "\n\x1b[32mshop's health  well: ",
+            " ago well: 98 ms",
             "\n\x1b[1;31malarms         1 of 2 is ringing\x1b[0m\n",
             "\n\x1b[33malarm e-mails  anna@shop.example gets none yet",
         ] {

@@ -35,6 +35,9 @@ fn a_message_without_quotation_marks_gets_a_tip() {
         let error: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert!(error["advice"].as_str().unwrap().ends_with(tip), "{error}");
     }
+    let first = "the name of the room comes first: beekeeper message NAME \"More beer at noon\"";
+    let (code, said) = home.refused(&["message", "Two more hours", "sale", "--local"]);
+    assert!(code == 2 && said.contains(first) && !said.contains(tip), "{said}");
     for line in [&["message", "sale", "\u{7}"][..], &["message", "sale", "--locl"], &["on", "My", "Room"]] {
         let (code, said) = home.refused(line);
         assert!(code == 2 && !said.contains(tip), "{line:?}: {said}");

@@ -457,6 +457,13 @@ fn walk(machine: &mut Machine, before: &BTreeMap<PathBuf, (u32, Vec<u8>)>) {
     let said = machine.set_up(&[]);
     assert!(said.contains("there is nothing to change"), "{said}");
     visitors_come_and_go(machine);
+
+    // Another port in its file, and the guard was not started again.
+    let guard_file = fs::read_to_string(machine.folder.join("guard.toml")).unwrap();
+    machine.describe_guard(free_port().unwrap());
+    let unasked = text(&machine.command(&[]).output().unwrap().stderr);
+    assert!(unasked.contains("so with these lines nobody gets into shop.example, not even"), "{unasked}");
+    fs::write(machine.folder.join("guard.toml"), guard_file).unwrap();
     let doctor = machine.doctor();
     let said = text(&doctor.stdout);
     assert!(doctor.status.success(), "{said}\n{}", text(&doctor.stderr));

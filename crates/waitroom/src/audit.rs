@@ -315,6 +315,9 @@ impl fmt::Display for AuditedChange {
             Self::Message { from, to } => write!(f, "message: {:?} -> {:?}", from.as_str(), to.as_str()),
             Self::State(change) => {
                 let (before, after) = (change.before(), change.after());
+                if let Some(told) = after.told_of_stock(&before) {
+                    return f.write_str(&told);
+                }
                 write!(f, "room: {} -> {}", before.told_beside(&after), after.told_beside(&before))
             }
             Self::Stretch { from, to } => write!(f, "stretch: {from} -> {to}"),
@@ -541,14 +544,25 @@ mod tests {
         selling.sell(5000.try_into().unwrap());
         let state = AuditNote::new(Author::new("anna"), AuditSubject::State);
         let ordered = state.entry(1, OPENS, &room(), &selling).unwrap();
-        assert_eq!(ordered.change.to_string(), "room: on -> on, stock 5000");
+        assert_eq!(ordered.change.to_string(), "stock: none -> 5000");
         let json = serde_json::to_string(&ordered).unwrap();
         assert!(json.ends_with(r#""from":"on","to":"on","to_stock":{"size":5000,"order":1}}"#), "{json}");
         assert_eq!(serde_json::from_str::<AuditEntry>(&json).unwrap(), ordered);
         let mut again = Room { version: 7, ..selling.clone() };
         again.sell(5000.try_into().unwrap());
         let corrected = state.entry(1, OPENS, &selling, &again).unwrap().change;
-        assert_eq!(corrected.to_string(), "room: on, stock 5000 -> on, stock 5000", "it counts anew");
+        assert_eq!(corrected.to_string(), "stock: 5000 -> 5000 anew");
+
+        let mut told = selling.clone();
+        told.notice.text = "Sold out".parse().unwrap();
+        let with_text = state.entry(1, OPENS, &room(), &told).unwrap().change;
+        assert_eq!(with_text.to_string(), r#"stock: none -> 5000, notice "Sold out""#);
+        told.closes = Some(OPENS);
+        let withdrawn = state.entry(1, OPENS, &told, &room()).unwrap().change.to_string();
+        assert!(
+            withdrawn.starts_with("room: on, stock 5000, closes "),
+            "more goes than the stock: {withdrawn}"
+        );
 
         let mut ended = selling.clone();
         ended.sell_out(selling.stock.unwrap());

@@ -107,6 +107,20 @@ impl Standing {
         std::iter::once(self.state.to_string()).chain(stock).chain(details).collect::<Vec<_>>().join(", ")
     }
 
+    /// How the stock differs from `before`, and what else is new. `None` if the state differs too, or something else went.
+    pub(crate) fn told_of_stock(&self, before: &Self) -> Option<String> {
+        let (old, new) = (before.details(), self.details());
+        if self.state != before.state || self.stock == before.stock || old.iter().any(|it| !new.contains(it))
+        {
+            return None;
+        }
+        let told = |stock: Option<Stock>| stock.map_or("none".into(), |stock| stock.size.to_string());
+        let anew = if before.stock.is_some() && self.stock.is_some() { " anew" } else { "" };
+        let stock = format!("stock: {} -> {}{anew}", told(before.stock), told(self.stock));
+        let added = new.into_iter().filter(|detail| !old.contains(detail));
+        Some(std::iter::once(stock).chain(added).collect::<Vec<_>>().join(", "))
+    }
+
     fn details(&self) -> Vec<String> {
         let instants = [("opens", self.opens), ("closes", self.closes), ("ends", self.ends)];
         let instants = instants.into_iter().filter_map(|(does, at)| Some(format!("{does} {}", at?)));

@@ -16,6 +16,8 @@ pub(crate) struct Guard {
     pub(super) directory: TempDir,
     pub(super) listens: String,
     pub(super) metrics: String,
+    /// What it said when it had started.
+    pub(super) greeting: String,
 }
 
 impl Guard {
@@ -43,7 +45,7 @@ impl Guard {
         };
         let listens = named("nginx").trim_end_matches("/auth-request").to_owned();
         let metrics = named("metrics").trim_end_matches("/metrics").to_owned();
-        Self { process, output, directory, listens, metrics }
+        Self { process, output, directory, listens, metrics, greeting }
     }
 
     /// What the guard tells Traefik about a request.

@@ -137,6 +137,8 @@ fn a_guard_that_started_before_its_room_finds_out_whose_it_is() {
     let logged = |text: &str| fs::read_to_string(log.path()).unwrap().contains(text);
     let health = || Client::new(&guard.metrics, "demo").get("/healthz");
     assert!(logged("status 503") && logged("no new visitor can enter until the room answers"));
+    let runs = format!("The guard of demo runs, but lets nobody new in until the room answers at {url}\n");
+    assert!(guard.greeting.starts_with(&runs), "{}", guard.greeting);
     assert_eq!(health().status, 503);
     stage.store(1, Ordering::SeqCst);
     eventually("the log names the room", || logged(&format!("the room at {url} is other, not demo")));

@@ -143,7 +143,7 @@ fn not_closing_at(room: &Room, at: Timestamp) -> Option<String> {
 fn not_selling(room: &Room) -> Option<String> {
     if room.lets_everybody_through() {
         return Some(
-            "is off: everybody goes straight to the shop, and nobody counts them; first let them wait: `beekeeper pause`"
+            "is off: everybody goes straight to the shop, and nobody counts them; first say when it opens: `beekeeper on --at TIME`"
                 .into(),
         );
     }
@@ -366,7 +366,11 @@ mod tests {
             (vec![Order::End { notice: None }], close_at(hours(1)), "is ended: "),
             (vec![Order::End { notice: None }], end_at(hours(1)), "is ended already"),
             (vec![Order::Off], close_at(hours(1)), "is off: "),
-            (vec![Order::Off], close_after(9), "is off: "),
+            (
+                vec![Order::Off],
+                close_after(9),
+                "is off: everybody goes straight to the shop, and nobody counts them; first say when it opens: `beekeeper on --at",
+            ),
             (vec![close_after(9)], rehearse(), "lets in only so many more"),
             (vec![Order::Off], end_at(hours(1)), "is off: "),
         ] {

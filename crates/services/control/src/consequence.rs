@@ -174,7 +174,7 @@ fn selling(status: &Status, size: StockSize) -> String {
         0 if waiting == 0 => "nobody waits".to_owned(),
         0 => format!("{wait}, and there is enough for them"),
         beyond => {
-            format!("{wait}, and the last {} of them would read that it is over", words::count(beyond))
+            format!("{wait}, and the last {} of them will be told that it's over", words::count(beyond))
         }
     };
     let instead = room.stock.map_or_else(String::new, |stock| {
@@ -195,7 +195,7 @@ fn ending(status: &Status) -> Option<String> {
     let told = match status.line.waiting {
         0 => "nobody waits".to_owned(),
         waiting => {
-            format!("{}, and would read that it is over", words::things_do(waiting, "visitor", "wait"))
+            format!("{}, and will be told that it's over", words::things_do(waiting, "visitor", "wait"))
         }
     };
     (!room.is_over()).then(|| {
@@ -231,7 +231,7 @@ mod tests {
             asked(8000),
             format!(
                 "5,000 more would be let into {name}, which is on, and then it would end; 8,000 visitors wait, and the last \
-                 3,000 of them would read that it is over"
+                 3,000 of them will be told that it's over"
             )
         );
         assert!(asked(800).ends_with("; 800 visitors wait, and there is enough for them"));
@@ -270,7 +270,7 @@ mod tests {
         status.line.waiting = 3000;
         let asked = told(&end, &status);
         assert!(
-            asked.contains("which is on; 3,000 visitors wait, and would read that it is over"),
+            asked.contains("which is on; 3,000 visitors wait, and will be told that it's over"),
             "{asked}"
         );
         status.line.waiting = 0;

@@ -27,7 +27,6 @@ impl TypedTime {
             Self::In(time) => now.saturating_add(time),
             Self::On(weekday, time) => {
                 let days = i64::from(now.weekday().until(weekday));
-                let days = if days == 0 && time <= now.time() { 7 } else { days };
                 let day = now.date().saturating_add(days.days());
                 unambiguous(day.to_datetime(time), zone)?
             }
@@ -41,6 +40,9 @@ impl TypedTime {
             let meant = match self {
                 Self::In(_) => None,
                 Self::Today(_) => at.tomorrow().ok().map(|at| ("tomorrow", at)),
+                Self::On(..) => {
+                    at.checked_add(1.week()).ok().map(|at| ("now, leave --at out; for next week", at))
+                }
                 _ => same_day_ahead(&at, &now).map(|at| ("this day when it comes next", at)),
             };
             return Err(advising(past, meant));
@@ -161,7 +163,7 @@ mod tests {
             ("Friday 12:00", "2026-11-27 12:00 CET (11:00 UTC), in 5 d"),
             ("fri 09:30", "2026-11-27 09:30 CET (08:30 UTC), in 4 d 21 h"),
             ("SUNDAY 12:30", "2026-11-22 12:30 CET (11:30 UTC), in 30 min"),
-            ("sunday 12:00", "2026-11-29 12:00 CET (11:00 UTC), in 7 d"),
+            ("saturday 11:59", "2026-11-28 11:59 CET (10:59 UTC), in 5 d 23 h"),
             ("2027-03-05 9pm", "2027-03-05 21:00 CET (20:00 UTC), in 103 d 9 h"),
             ("1pm", "2026-11-22 13:00 CET (12:00 UTC), in 1 h"),
             ("1:30 PM", "2026-11-22 13:30 CET (12:30 UTC), in 1 h 30 min"),
@@ -194,6 +196,14 @@ mod tests {
             (
                 "2072-03-05T12:00",
                 "2072-03-05 12:00 CET (11:00 UTC) is more than a year ahead; for this day when it comes next: --at 2027-03-05T12:00",
+            ),
+            (
+                "Sunday 11:59",
+                "2026-11-22 11:59 CET (10:59 UTC) is past, 1 min ago; for now, leave --at out; for next week: --at 2026-11-29T11:59",
+            ),
+            (
+                "sun noon",
+                "2026-11-22 12:00 CET (11:00 UTC) is past, 0 s ago; for now, leave --at out; for next week: --at 2026-11-29T12:00",
             ),
             (
                 "midnight",

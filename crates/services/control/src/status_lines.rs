@@ -6,9 +6,9 @@ use waitroom::{Mode, Room, RoomState, Stretch, Timestamp, Valve};
 
 use crate::wording::{
     alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, refusals_missing,
-    refused_by_limit, refused_in_full, stock, turnout, urls,
+    refused_by_limit, refused_in_full, stock, turnout, urls, word,
 };
-use crate::{AlarmState, Status};
+use crate::{AlarmState, Status, WindowCount};
 
 /// One fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,8 +62,7 @@ impl Status {
         let mut lines = urgent(self);
         lines.extend(ahead(self, now));
         lines.extend(counted(self));
-        let latest = self.findings.iter().rev().take(5);
-        lines.extend(latest.map(|it| StatusLine::marked("shop's health", finding_mark(it), found(it))));
+        lines.extend(health(self, now));
         lines.extend(mode(self));
         lines.extend(ordered(&self.room));
         lines.extend(watched(self));
@@ -98,10 +97,37 @@ fn ahead(status: &Status, now: Timestamp) -> impl Iterator<Item = StatusLine> {
     stock.into_iter().chain(instants)
 }
 
+/// What the throttle found last, and since when that has been so: what it found before, if that was another verdict.
+fn health(status: &Status, now: Timestamp) -> Vec<StatusLine> {
+    let mut lines = Vec::new();
+    let mut later = None;
+    for finding in status.findings.iter().rev() {
+        let is_news = later.replace(word(finding)).is_none_or(|later| later != word(finding));
+        if is_news && lines.len() < 5 {
+            let (label, ago) = match lines.len() {
+                0 => ("shop's health", String::new()),
+                _ => ("", format!("{} ago ", words::time(now.since(finding.at).as_secs()))),
+            };
+            lines.push(StatusLine::marked(label, finding_mark(finding), format!("{ago}{}", found(finding))));
+        }
+    }
+    lines
+}
+
+/// A window that isn't a minute has another plan than the rate says.
+fn window_told(window: &WindowCount) -> String {
+    let seconds = window.end.since(window.start).as_millis().div_ceil(1000);
+    let length = match u64::try_from(seconds).unwrap_or_default() {
+        // An earlier room doesn't say it.
+        0 | 59..=61 => String::new(),
+        seconds => format!(" in {}", words::time(seconds)),
+    };
+    format!("{} of {}{length}", window.released, window.planned)
+}
+
 fn counted(status: &Status) -> Vec<StatusLine> {
     let Status { line, released, windows, .. } = status;
-    let windows: Vec<_> =
-        windows.iter().map(|window| format!("{} of {}", window.released, window.planned)).collect();
+    let windows: Vec<_> = windows.iter().map(window_told).collect();
     let window = |at: usize| windows.get(at).map_or("none yet", String::as_str);
     let newcomers = newcomers_wait(status).map(|wait| format!(", {wait} for somebody who joins now"));
     let longest = match longest_wait(status) {

@@ -16,7 +16,7 @@ pub enum TypedTime {
     Today(Time),
     /// A time of tomorrow.
     Tomorrow(Time),
-    /// A time of the next day with this name, which may be today.
+    /// A time of the next day with this name. That is today on such a day, also when the time is past: next week is never guessed.
     On(Weekday, Time),
     /// So long from now.
     In(Duration),

@@ -36,7 +36,7 @@ pub enum NothingToUndo {
     Keys,
     #[error(
         "cannot take back the last order, because it ended a stock, and nobody has counted whom the room let in since; order \
-         what is left: `beekeeper close --after`, after `beekeeper pause` if the room is off"
+         what is left: `beekeeper close --after`, after `beekeeper on --at TIME` if the room is off"
     )]
     Stock,
 }

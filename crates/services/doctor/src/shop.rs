@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clock::SystemClock;
 use control::wording::found;
-use throttle::{Measurement, measure};
+use throttle::{Measurement, VisitFailure, measure};
 use waitroom::throttle_rules::{Baseline, Verdict};
 use waitroom::{Room, WebUrl};
 
@@ -15,6 +15,8 @@ use crate::{DoctorCheck, Examined};
 pub(crate) const SHOP: &str = "shop";
 /// A shop that takes longer without a crowd is slow already.
 const SLOW: Duration = Duration::from_secs(2);
+/// What a web server answers for a guard that doesn't, in the configurations that we ship.
+const SILENT_GUARD: u16 = 503;
 const FAILS_ADVICE: &str = "see why requests fail: it has no crowd yet";
 
 pub(crate) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
@@ -105,8 +107,12 @@ pub fn judge(room: &Room, measurement: &Measurement, throttles: bool) -> DoctorC
         };
     }
     let Some(baseline) = Baseline::of(sample) else {
-        let advice =
-            "see whether the shop is up, and whether this is its address: the room sends visitors there";
+        let mut advice =
+            "see whether the shop is up, and whether this is its address: the room sends visitors there"
+                .to_owned();
+        if let Some(VisitFailure::ServerError { status: SILENT_GUARD, .. }) = measurement.last_failure {
+            advice += "; if a guard is in front of it: sudo systemctl status beekeeper-guard";
+        }
         return DoctorCheck::problem(SHOP, format!("{measured}: {failed}"), advice);
     };
     let slowest = sample.answered.iter().max().copied().unwrap_or_default();
@@ -165,6 +171,20 @@ mod tests {
         assert!(checks[0].found.starts_with("nobody enters the shop, because the guard does not answer at"));
         assert!(checks[0].advice.as_ref().unwrap().contains("systemctl start beekeeper-guard"));
         assert_eq!(crate::way_around::check(&examined).await, None, "nothing more is known of the shop");
+    }
+
+    #[test]
+    fn a_shop_that_fails_as_behind_a_silent_guard_is_not_the_only_suspect() {
+        let advice = |status| {
+            let url = "https://shop.example/sale".parse().unwrap();
+            let last_failure = Some(VisitFailure::ServerError { url, status });
+            let sample = Sample { answered: Vec::new(), failed: 20 };
+            let measurement = Measurement { sample, refused: 0, last_failure };
+            judge(&room("https://shop.example/sale"), &measurement, false).advice.unwrap()
+        };
+        let guard = "; if a guard is in front of it: sudo systemctl status beekeeper-guard";
+        assert!(advice(503).starts_with("see whether the shop is up") && advice(503).ends_with(guard));
+        assert!(!advice(500).contains("guard"));
     }
 
     #[test]

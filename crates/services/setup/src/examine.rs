@@ -46,7 +46,7 @@ pub fn silent_guard(conf: &Path, services: &ShopServices, room: &Room) -> Option
     let tree = NginxTree::read(conf, &lines).ok()?;
     let shop = ShopBlocks::find(&tree, &services.shop_host, None).ok()?;
     let is_in_front = services.room == room.settings.room && shop.include(&lines.display().to_string());
-    is_in_front.then(|| services.guard_not_ready()).flatten()
+    is_in_front.then(|| services.guard_not_ready()).flatten().map(|not_ready| not_ready.because)
 }
 
 #[cfg(test)]

@@ -20,5 +20,5 @@ mod tree;
 pub use kept::{FileChange, KeptFiles, diff};
 pub use plan::{AfterSetup, SetupPlan, WhatToAdd, take_edits};
 pub use program::{NginxProgram, NoNginx};
-pub use services::ShopServices;
+pub use services::{NotReady, ShopServices};
 pub use site::SetupStage;

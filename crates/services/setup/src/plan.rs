@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::crowd::lines_for_a_crowd;
 use crate::kept::{self, FileChange, KeptFiles};
-use crate::services::ShopServices;
+use crate::services::{NotReady, ShopServices};
 use crate::shop::{ShopBlocks, http_block, names, servers, unguarded};
 use crate::site::{SetupStage, SiteFacts, guard, guard_file, site, site_file};
 use crate::tree::{FoundDirective, NginxTree};
@@ -43,8 +43,8 @@ pub enum AfterSetup {
     GetCertificate { name: String, webroot: PathBuf },
     /// Starts what keeps the guard from its place.
     Start { because: String },
-    /// Looks why the shop has no visitors now.
-    Mend { because: String },
+    /// Mends what keeps visitors out of the shop.
+    Mend(NotReady),
     /// Asks the doctor.
     Examine,
 }
@@ -83,8 +83,10 @@ impl SetupPlan {
         warnings.extend(lines_for_a_crowd(tree));
         let next = match (stage, not_ready) {
             (SetupStage::Name, _) => AfterSetup::GetCertificate { name: facts.name, webroot: facts.webroot },
-            (SetupStage::Https, because) => AfterSetup::Start { because: because.unwrap_or_default() },
-            (SetupStage::Guard, Some(because)) => AfterSetup::Mend { because },
+            (SetupStage::Https, not_ready) => {
+                AfterSetup::Start { because: not_ready.map(|it| it.because).unwrap_or_default() }
+            }
+            (SetupStage::Guard, Some(not_ready)) => AfterSetup::Mend(not_ready),
             (SetupStage::Guard, None) => AfterSetup::Examine,
         };
         let begins_to_guard = stage == SetupStage::Guard && !is_guarded;
@@ -151,4 +153,84 @@ fn changes(wanted: Vec<(PathBuf, String)>) -> Result<Vec<FileChange>> {
         }
     }
     Ok(changes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::{SocketAddr, TcpListener};
+    use std::thread;
+
+    use super::*;
+
+    /// Answers every request with this.
+    fn answering(head: &'static str) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let lines = BufReader::new(&stream).lines().map_while(Result::ok);
+                lines.take_while(|line| !line.is_empty()).for_each(drop);
+                write!(stream, "HTTP/1.1 {head}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
+            }
+        });
+        address
+    }
+
+    fn nobody() -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], emulators::free_port().unwrap()))
+    }
+
+    #[test]
+    fn a_guarded_shop_is_told_whom_the_services_would_keep_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let conf = folder.path().join("nginx.conf");
+        let guarded = format!("include {};", guard_file(&conf).display());
+        let shop = format!("server {{ {guarded} listen 443 ssl; server_name shop.example; }}");
+        fs::create_dir(folder.path().join("conf.d")).unwrap();
+        fs::write(&conf, format!("events {{}} http {{ include conf.d/*.conf; {shop} }}")).unwrap();
+        let next = |room_listens, guard_listens| {
+            let services = ShopServices {
+                room: "spring-sale".parse().unwrap(),
+                shop_host: "shop.example".into(),
+                room_host: "wait.example".into(),
+                url: "https://wait.example".into(),
+                room_listens,
+                guard_listens,
+                guard_monitor: None,
+                data: None,
+                warnings: Vec::new(),
+            };
+            let (webroot, certificate) = (folder.path(), Some(folder.path()));
+            let add = WhatToAdd { conf: &conf, shop_file: None, webroot, certificate };
+            SetupPlan::of(add, &services).unwrap().next
+        };
+        let mend = |room, guard| match next(room, guard) {
+            AfterSetup::Mend(not_ready) => {
+                (not_ready.keeps_everybody_out, not_ready.command, not_ready.because)
+            }
+            other => panic!("{other:?}"),
+        };
+        let guard = answering("401 Unauthorized\r\nx-beekeeper-location: https://wait.example/beekeeper");
+        let room = answering("200 OK");
+        assert_eq!(next(room, guard), AfterSetup::Examine);
+        let (everybody, command, because) = mend(nobody(), nobody());
+        assert!(everybody && command.ends_with("restart beekeeper-guard"), "{because}");
+        assert!(because.starts_with("the guard does not answer at 127.0.0.1:"), "{because}");
+        let (everybody, command, because) = mend(room, answering("404 Not Found"));
+        assert!(
+            everybody
+                && command.ends_with("restart beekeeper-guard")
+                && because.contains("is not the guard of"),
+            "{because}"
+        );
+        let (everybody, command, because) = mend(nobody(), guard);
+        assert!(
+            !everybody && command.ends_with("restart beekeeper"),
+            "whoever has a session stays in: {because}"
+        );
+        assert!(because.starts_with("the room does not answer at 127.0.0.1:"), "{because}");
+    }
 }

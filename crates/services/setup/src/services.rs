@@ -22,35 +22,66 @@ pub struct ShopServices {
     pub warnings: Vec<String>,
 }
 
+/// Why the shop has fewer visitors behind the guard than before, and whom it hasn't.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{because}")]
+pub struct NotReady {
+    pub because: String,
+    /// Also those with a session: nginx asks the guard about everybody.
+    pub keeps_everybody_out: bool,
+    /// What a person types first.
+    pub command: &'static str,
+}
+
+impl NotReady {
+    fn guard(because: String) -> Self {
+        Self { because, keeps_everybody_out: true, command: "sudo systemctl restart beekeeper-guard" }
+    }
+
+    fn room(because: String) -> Self {
+        Self { because, keeps_everybody_out: false, command: "sudo systemctl restart beekeeper" }
+    }
+}
+
 impl ShopServices {
-    /// Why the shop would have no visitors behind the guard now, if so.
-    pub(crate) fn not_ready(&self) -> Option<String> {
+    /// What would keep visitors out of the shop behind the guard now, if anything does. Whoever keeps everybody out is told first.
+    pub(crate) fn not_ready(&self) -> Option<NotReady> {
+        let guard = self.guard_not_ready();
+        if guard.as_ref().is_some_and(|guard| guard.keeps_everybody_out) {
+            return guard;
+        }
         let room = self.room_listens;
         match ask(room, "/polling", "") {
-            Ok(answer) if answer.status == 200 => self.guard_not_ready(),
-            Ok(answer) => Some(format!("{room} answers {} and is not the room", answer.status)),
-            Err(error) => Some(format!("the room does not answer at {room}: {error}")),
+            Ok(answer) if answer.status == 200 => guard,
+            Ok(answer) => {
+                Some(NotReady::room(format!("{room} answers {} and is not the room", answer.status)))
+            }
+            Err(error) => Some(NotReady::room(format!("the room does not answer at {room}: {error}"))),
         }
     }
 
     /// Why the guard would let nobody in, if so. nginx asks it in the same way.
-    pub(crate) fn guard_not_ready(&self) -> Option<String> {
+    pub(crate) fn guard_not_ready(&self) -> Option<NotReady> {
         let guard = self.guard_listens;
         let about = "X-Forwarded-Method: GET\r\nX-Forwarded-Uri: /\r\n";
         match ask(guard, "/auth-request", about) {
             Ok(answer) => {
                 let leads_to = answer.header("x-beekeeper-location").unwrap_or_default();
                 if !leads_to.starts_with(&format!("{}/beekeeper", self.url)) {
-                    return Some(format!(
+                    return Some(NotReady::guard(format!(
                         "{guard} answers {} and is not the guard of {}",
                         answer.status, self.url
-                    ));
+                    )));
                 }
             }
-            Err(error) => return Some(format!("the guard does not answer at {guard}: {error}")),
+            Err(error) => {
+                return Some(NotReady::guard(format!("the guard does not answer at {guard}: {error}")));
+            }
         }
         let health = ask(self.guard_monitor?, "/healthz", "").ok()?;
-        (health.status != 200).then(|| format!("the guard is not ready yet: {}", health.body.trim()))
+        let because = format!("the guard is not ready yet: {}", health.body.trim());
+        let command = "sudo systemctl status beekeeper beekeeper-guard";
+        (health.status != 200).then(|| NotReady { because, keeps_everybody_out: false, command })
     }
 
     /// What the room does with the shop's visitors now.

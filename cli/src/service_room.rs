@@ -1,0 +1,117 @@
+//! The room that is a service of this machine, and how to get to it: its data is in a directory of its own, which every order has
+//! to name.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use rooms::data;
+use waitroom::RoomId;
+
+use crate::arguments::ROOM_FILE;
+use crate::flags_file::text_of;
+
+/// How a service is started, whatever it was doing.
+pub(crate) const START: &str = "sudo systemctl start beekeeper";
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ServiceRoom {
+    pub(crate) name: RoomId,
+    pub(crate) data: PathBuf,
+}
+
+impl ServiceRoom {
+    /// The service of this machine, if its file can be read and says where its data is.
+    pub(crate) fn of_this_machine() -> Option<Self> {
+        Self::described_in(Path::new(ROOM_FILE))
+    }
+
+    fn described_in(file: &Path) -> Option<Self> {
+        let [name, data] = ["name", "data"].map(|key| text_of(file, key));
+        Some(Self { name: name?.parse().ok()?, data: data?.into() })
+    }
+
+    /// Asks whether this one was meant by whoever looked elsewhere for a room of this name, or of none. `demo` is looked for where
+    /// none was named.
+    pub(crate) fn asked_about(&self, named: Option<&RoomId>) -> Option<String> {
+        let words: Option<Vec<_>> = env::args_os().skip(1).map(|word| word.into_string().ok()).collect();
+        self.asked_of(named, words.as_deref().unwrap_or_default())
+    }
+
+    fn asked_of(&self, named: Option<&RoomId>, typed: &[String]) -> Option<String> {
+        let is_usual = |name: &RoomId| data::default_name().is_ok_and(|usual| usual == *name);
+        let Some(name) = named else { return Some(self.question(typed)) };
+        if *name != self.name && (!is_usual(name) || typed.iter().any(|word| word == name.as_str())) {
+            return None;
+        }
+        Some(self.question(typed))
+    }
+
+    fn question(&self, typed: &[String]) -> String {
+        let data = format!("--data {}", self.data.display());
+        // After `--`, a flag is none. With another directory, the order was meant for that.
+        let is_more = |word: &String| word == "--" || word.starts_with("--data");
+        if typed.is_empty() || typed.iter().any(is_more) {
+            return format!("is it the service {}? It has {data}", self.name);
+        }
+        let typed: Vec<_> = typed.iter().map(|word| for_shell(word)).collect();
+        format!("is it the service {}? beekeeper {} {data}", self.name, typed.join(" "))
+    }
+}
+
+/// A word as it has to be typed.
+fn for_shell(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=,@%+".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn shipped() -> ServiceRoom {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/hosting/room.toml");
+        ServiceRoom::described_in(Path::new(file)).unwrap()
+    }
+
+    #[test]
+    fn an_order_that_forgot_the_directory_of_the_service_is_told_with_it() {
+        let service = shipped();
+        let asked = |named: Option<&str>, typed: &[&str]| {
+            let typed: Vec<_> = typed.iter().map(ToString::to_string).collect();
+            service.asked_of(named.map(|name| name.parse().unwrap()).as_ref(), &typed)
+        };
+        let order = |order: &str| {
+            Some(format!("is it the service spring-sale? beekeeper {order} --data /var/lib/beekeeper"))
+        };
+        assert_eq!(asked(Some("spring-sale"), &["pause", "spring-sale"]), order("pause spring-sale"));
+        assert_eq!(asked(Some("demo"), &["pause", "--local"]), order("pause --local"), "none was named");
+        assert_eq!(asked(None, &["pause"]), order("pause"));
+        assert_eq!(
+            asked(None, &["message", "it's two more hours"]),
+            order(r"message 'it'\''s two more hours'")
+        );
+        let flags = Some("is it the service spring-sale? It has --data /var/lib/beekeeper".to_owned());
+        assert_eq!(asked(Some("spring-sale"), &["pause", "--data=/srv/sale"]), flags);
+        assert_eq!(asked(Some("spring-sale"), &["message", "--", "spring-sale", "-5"]), flags);
+        assert_eq!(asked(Some("summer"), &["pause", "summer"]), None, "another one was named");
+        assert_eq!(asked(Some("demo"), &["pause", "demo", "--local"]), None, "another one was named");
+    }
+
+    #[test]
+    fn a_file_that_does_not_describe_a_service_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("room.toml");
+        assert_eq!(ServiceRoom::described_in(&file), None);
+        for text in
+            ["name = \"sale\"\n", "data = \"/srv\"\n", "name = \"A sale\"\ndata = \"/srv\"\n", "name ="]
+        {
+            fs::write(&file, text).unwrap();
+            assert_eq!(ServiceRoom::described_in(&file), None, "{text}");
+        }
+    }
+}
