@@ -1,11 +1,13 @@
 use std::env;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use emulators::workspace::{root, tools};
+use emulators::workspace::{root, target, tools};
 
 /// Cargo, as this program was started with it, at the root of the workspace.
 pub(crate) fn cargo() -> Command {
@@ -19,6 +21,27 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("could not start {command:?}"))?;
     if !status.success() {
         bail!("{command:?} failed: {status}");
+    }
+    Ok(())
+}
+
+/// Runs a command to its end beside others, and fails if it fails. What it says is printed at the end, and until then in a file
+/// below `target`.
+pub(crate) fn run_beside_others(name: &str, command: &mut Command) -> Result<()> {
+    let folder = target().join("test-output");
+    fs::create_dir_all(&folder)?;
+    let log = folder.join(name.replace([' ', '/'], "-")).with_extension("log");
+    let output = File::create(&log).with_context(|| format!("could not write {}", log.display()))?;
+    let begun = Instant::now();
+    let status = command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output).status();
+    let status = status.with_context(|| format!("could not start {command:?}"))?;
+    let took = begun.elapsed();
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "     Running {name} ({took:.1?})")?;
+    stdout.write_all(&fs::read(&log)?)?;
+    if !status.success() {
+        writeln!(stdout, "      Failed {name}: {status}; what it said is in {}", log.display())?;
+        bail!("{name} failed: {status}");
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use emulators::{browser, workspace};
 
-use crate::process::run;
+use crate::process::{run, run_beside_others};
 use crate::test_build::{FunctionPackages, build_beekeeper};
 
 /// Writes `site/built/wait.min.js`.
@@ -16,14 +16,24 @@ pub(crate) fn bundle() -> Result<()> {
 }
 
 pub(crate) fn test(packages: &FunctionPackages, filter: Option<&str>) -> Result<()> {
+    commands(packages, filter)?.iter_mut().try_for_each(|(_, command)| run(command))
+}
+
+/// The same, while other tests run.
+pub(crate) fn test_beside_others(packages: &FunctionPackages) -> Result<()> {
+    commands(packages, None)?.iter_mut().try_for_each(|(name, command)| run_beside_others(name, command))
+}
+
+fn commands(packages: &FunctionPackages, filter: Option<&str>) -> Result<[(&'static str, Command); 2]> {
     let folder = workspace::root().join("site/test");
     let named = filter.map(|filter| format!("--test-name-pattern={filter}"));
-    run(node()?.arg("--test").args(&named).args(tests(&folder)?))?;
+    let mut page = node()?;
+    page.arg("--test").args(&named).args(tests(&folder)?);
     // One file at a time: two groups of browsers at once are too many for a small machine.
-    run(in_browser(packages)?
-        .args(["--test", "--test-concurrency=1", "--test-force-exit"])
-        .args(&named)
-        .args(tests(&folder.join("browser"))?))
+    let mut browsers = in_browser(packages)?;
+    browsers.args(["--test", "--test-concurrency=1", "--test-force-exit"]).args(&named);
+    browsers.args(tests(&folder.join("browser"))?);
+    Ok([("site page", page), ("site browsers", browsers)])
 }
 
 pub(crate) fn screenshots() -> Result<()> {

@@ -2,24 +2,27 @@
 
 use std::env;
 use std::process::Command;
+use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail, ensure};
 use clap::Args;
 use emulators::WITHOUT_TOOLS;
 use emulators::thirds::THIRD;
 
-use crate::process::{cargo, run};
+use crate::process::{cargo, run, run_beside_others};
 use crate::release;
 use crate::site;
 use crate::test_build::{FunctionPackages, build_beekeeper, cargo_test};
-use crate::test_programs::run_side_by_side;
+use crate::test_programs::TestPrograms;
 
-/// The module with the tests on deployed rooms.
+/// The modules with the plays, the tests on deployed rooms: all of them, and those that measure a time.
 const PLAYS: &str = "plays::";
+const TIMED_PLAYS: &str = "timed_plays::";
 
 /// How many of them run at once. Each spends most of its time waiting for real minutes, so these are more than processors.
 const PLAYS_AT_ONCE: &str = "4";
+const PLAYS_BESIDE_OTHERS: &str = "3";
 
 #[derive(Debug, Args)]
 pub(crate) struct TestArguments {
@@ -61,7 +64,7 @@ impl TestArguments {
 fn quick() -> Result<()> {
     let mut tests = cargo_test(&FunctionPackages::none());
     tests.env(WITHOUT_TOOLS, "1");
-    run_side_by_side(tests, &[])
+    TestPrograms::build(tests)?.run_side_by_side(&[])
 }
 
 fn everything(all: bool) -> Result<()> {
@@ -72,15 +75,39 @@ fn everything(all: bool) -> Result<()> {
         );
     }
     let packages = FunctionPackages::build()?;
-    // Runs first, because it leaves a `beekeeper` without AWS in the build directory.
-    run(cargo().args(["test", "--locked", "--workspace", "--test", "without_aws"]))?;
     let tests = || limited(cargo_test(&packages), third.as_deref());
-    run_side_by_side(tests(), &["--include-ignored", "--skip", PLAYS])?;
-    run(tests().arg("--doc"))?;
-    site::test(&packages, None)?;
-    // Run last, when nothing else runs or compiles, because these tests measure how soon an order is in force.
-    build_beekeeper(&packages)?;
-    plays(tests(), None)
+
+    // First, because it leaves a `beekeeper` without AWS in the build directory.
+    run(cargo().args(["test", "--locked", "--workspace", "--test", "without_aws"]))?;
+    let programs = TestPrograms::build(tests())?;
+
+    beside_each_other(&[
+        &|| {
+            programs.run_side_by_side(&["--include-ignored"])?;
+            run_beside_others("examples in the documentation", tests().arg("--doc"))
+        },
+        &|| site::test_beside_others(&packages),
+        // Most plays wait for real minutes, and measure none of them.
+        &|| {
+            let untimed = ["--skip", TIMED_PLAYS, "--test-threads", PLAYS_BESIDE_OTHERS];
+            programs.run_plays(&[&["--ignored", "--nocapture"][..], &untimed].concat())
+        },
+    ])?;
+
+    // Last and alone, because these measure how soon an order is in force.
+    plays(tests(), TIMED_PLAYS)
+}
+
+/// Runs all of them at the same time. One that fails does not end the others.
+fn beside_each_other(parts: &[&(dyn Fn() -> Result<()> + Sync)]) -> Result<()> {
+    let failed: Vec<_> = thread::scope(|scope| {
+        let running: Vec<_> = parts.iter().map(|part| scope.spawn(part)).collect();
+        let ended =
+            running.into_iter().map(|part| part.join().unwrap_or_else(|_| Err(anyhow!("it panicked"))));
+        ended.filter_map(Result::err).map(|error| format!("{error:#}")).collect()
+    });
+    ensure!(failed.is_empty(), "{}", failed.join("; "));
+    Ok(())
 }
 
 /// Another third of the cases each day. The variable, if it's set, repeats one.
@@ -119,7 +146,7 @@ fn one_crate(name: &str, filter: Option<&str>) -> Result<()> {
 
 fn deployed(packages: &FunctionPackages, filter: Option<&str>) -> Result<()> {
     build_beekeeper(packages)?;
-    plays(cargo_test(packages), filter)
+    plays(cargo_test(packages), filter.unwrap_or(PLAYS))
 }
 
 /// What people download, installed on this machine and in containers.
@@ -130,8 +157,27 @@ fn installed(filter: Option<&str>) -> Result<()> {
     run(tests.args(filter))
 }
 
-fn plays(mut tests: Command, filter: Option<&str>) -> Result<()> {
+fn plays(mut tests: Command, filter: &str) -> Result<()> {
     // Another crate has a test program of this name, which ran with the others.
-    tests.args(["--test", "deployed", filter.unwrap_or(PLAYS)]);
+    tests.args(["--test", "deployed", filter]);
     run(tests.args(["--", "--ignored", "--nocapture", "--test-threads", PLAYS_AT_ONCE]))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use emulators::workspace::root;
+
+    use super::*;
+
+    /// A filter that no test matches would pass.
+    #[test]
+    fn the_plays_are_in_modules_of_these_names() {
+        let tests =
+            fs::read_to_string(root().join("crates/testing/deployed_rooms/tests/it/main.rs")).unwrap();
+        for module in [PLAYS, TIMED_PLAYS] {
+            assert!(tests.contains(&format!("\nmod {} {{", module.trim_end_matches(':'))), "{module}");
+        }
+    }
 }

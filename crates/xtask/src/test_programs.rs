@@ -3,17 +3,16 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use emulators::workspace::{root, target};
+use emulators::workspace::root;
 use parking_lot::Mutex;
 use serde::Deserialize;
+
+use crate::process::run_beside_others;
 
 /// How many programs run at once, and how many tests of each. Emulators answer too late if more of them are asked at once.
 const PROGRAMS: usize = 2;
@@ -23,8 +22,12 @@ const TESTS: &str = "2";
 const COMMAND: &str = "cli";
 const TESTS_OF_COMMAND: &str = "8";
 
-/// The programs in these folders wait for minutes. They start first, so that none of them is left alone at the end.
-const FIRST: [&str; 2] = [COMMAND, "crates/testing/emulators"];
+/// The programs in these folders take minutes. They start first, so that none of them is left alone at the end.
+const FIRST: [&str; 4] =
+    [COMMAND, "crates/testing/emulators", "crates/testing/fault_simulation", "crates/adapters/aws"];
+
+/// The program with the plays on deployed rooms.
+const PLAYS: &str = "crates/testing/deployed_rooms deployed";
 
 /// The environment variable that says how many tests of a program run at once.
 const THREADS: &str = "RUST_TEST_THREADS";
@@ -57,45 +60,60 @@ struct TestProgram {
     folder: PathBuf,
 }
 
-/// Builds the tests with this `cargo test`, and runs all of their programs with these arguments and the command's environment.
-/// One that fails does not end the others.
-pub(crate) fn run_side_by_side(mut cargo_test: Command, arguments: &[&str]) -> Result<()> {
-    let programs = build(&mut cargo_test)?;
-    let all = programs.len();
-    ensure!(all > 0, "{cargo_test:?} built no test");
-    let environment: Vec<_> =
-        cargo_test.get_envs().map(|(name, value)| (name.to_owned(), value.map(OsString::from))).collect();
-    let (waiting, failed) = (Mutex::new(programs.into_iter()), Mutex::new(Vec::new()));
-    let next = || waiting.lock().next();
-    let work = || {
-        while let Some(program) = next() {
-            match program.run(arguments, &environment) {
-                Ok(true) => {}
-                Ok(false) => failed.lock().push(program.name),
-                Err(error) => failed.lock().push(format!("{} ({error:#})", program.name)),
-            }
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 0..PROGRAMS {
-            scope.spawn(work);
-        }
-    });
-    let failed = failed.into_inner();
-    ensure!(failed.is_empty(), "{} of {all} test programs failed: {}", failed.len(), failed.join(", "));
-    Ok(())
+/// The test programs of the workspace, in the order in which they start.
+#[derive(Debug)]
+pub(crate) struct TestPrograms {
+    programs: Vec<TestProgram>,
+    /// What the command that built them changes in the environment.
+    environment: Vec<(OsString, Option<OsString>)>,
 }
 
-/// The test programs, in the order in which they start.
-fn build(cargo_test: &mut Command) -> Result<Vec<TestProgram>> {
-    cargo_test.args(["--no-run", "--message-format=json-render-diagnostics"]);
-    let built = cargo_test.stderr(Stdio::inherit()).output().context("could not start cargo")?;
-    ensure!(built.status.success(), "{cargo_test:?} failed: {}", built.status);
-    let messages = String::from_utf8(built.stdout)?;
-    let mut programs: Vec<_> = messages.lines().filter_map(TestProgram::of_message).collect();
-    programs
-        .sort_by_key(|program| FIRST.iter().position(|first| program.is_in(first)).unwrap_or(FIRST.len()));
-    Ok(programs)
+impl TestPrograms {
+    /// Builds the tests with this `cargo test`.
+    pub(crate) fn build(mut cargo_test: Command) -> Result<Self> {
+        cargo_test.args(["--no-run", "--message-format=json-render-diagnostics"]);
+        let built = cargo_test.stderr(Stdio::inherit()).output().context("could not start cargo")?;
+        ensure!(built.status.success(), "{cargo_test:?} failed: {}", built.status);
+        let messages = String::from_utf8(built.stdout)?;
+        let mut programs: Vec<_> = messages.lines().filter_map(TestProgram::of_message).collect();
+        ensure!(!programs.is_empty(), "{cargo_test:?} built no test");
+        programs.sort_by_key(|program| {
+            FIRST.iter().position(|first| program.is_in(first)).unwrap_or(FIRST.len())
+        });
+        let environment = cargo_test.get_envs();
+        let environment =
+            environment.map(|(name, value)| (name.to_owned(), value.map(OsString::from))).collect();
+        Ok(Self { programs, environment })
+    }
+
+    /// Runs all but the plays, with these arguments. One that fails does not end the others.
+    pub(crate) fn run_side_by_side(&self, arguments: &[&str]) -> Result<()> {
+        let all: Vec<_> = self.programs.iter().filter(|program| program.name != PLAYS).collect();
+        let (waiting, failed) = (Mutex::new(all.iter()), Mutex::new(Vec::new()));
+        let next = || waiting.lock().next();
+        let work = || {
+            while let Some(program) = next() {
+                if let Err(error) = program.run(arguments, &self.environment) {
+                    failed.lock().push(format!("{error:#}"));
+                }
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..PROGRAMS {
+                scope.spawn(work);
+            }
+        });
+        let (failed, all) = (failed.into_inner(), all.len());
+        ensure!(failed.is_empty(), "of {all} test programs, {}", failed.join(", "));
+        Ok(())
+    }
+
+    /// Runs the plays that these arguments select.
+    pub(crate) fn run_plays(&self, arguments: &[&str]) -> Result<()> {
+        let plays =
+            self.programs.iter().find(|program| program.name == PLAYS).context("there are no plays")?;
+        plays.run(arguments, &self.environment)
+    }
 }
 
 impl TestProgram {
@@ -112,15 +130,9 @@ impl TestProgram {
         self.folder == root().join(folder)
     }
 
-    /// Runs it, and prints all that it said once it has ended. Until then that is in a file below `target`. Returns whether
-    /// it passed.
-    fn run(&self, arguments: &[&str], environment: &[(OsString, Option<OsString>)]) -> Result<bool> {
-        let folder = target().join("test-output");
-        fs::create_dir_all(&folder)?;
-        let log = folder.join(self.name.replace([' ', '/'], "-")).with_extension("log");
-        let output = File::create(&log).with_context(|| format!("could not write {}", log.display()))?;
+    fn run(&self, arguments: &[&str], environment: &[(OsString, Option<OsString>)]) -> Result<()> {
         let mut program = Command::new(&self.path);
-        program.args(arguments).current_dir(&self.folder).stdin(Stdio::null());
+        program.args(arguments).current_dir(&self.folder);
         for (name, value) in environment {
             match value {
                 Some(value) => program.env(name, value),
@@ -130,17 +142,7 @@ impl TestProgram {
         if env::var_os(THREADS).is_none() {
             program.env(THREADS, if self.is_in(COMMAND) { TESTS_OF_COMMAND } else { TESTS });
         }
-        let begun = Instant::now();
-        let status = program.stdout(output.try_clone()?).stderr(output).status();
-        let status = status.with_context(|| format!("could not start {}", self.path.display()))?;
-        let took = begun.elapsed();
-        let mut stdout = io::stdout().lock();
-        writeln!(stdout, "     Running {} ({took:.1?})", self.name)?;
-        stdout.write_all(&fs::read(&log)?)?;
-        if !status.success() {
-            writeln!(stdout, "      Failed {}: {status}; what it said is in {}", self.name, log.display())?;
-        }
-        Ok(status.success())
+        run_beside_others(&self.name, &mut program)
     }
 }
 

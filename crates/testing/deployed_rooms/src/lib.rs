@@ -10,7 +10,7 @@
 //! | [`trial`] | the same in a real AWS account: `cargo xtask try-aws` |
 //! | [`JoinedCrowd`] | visitors who join a room over HTTP, and what happened to each |
 //!
-//! The tests are in `tests/it/plays`. docs/emulators.md lists what LocalEmu cannot emulate.
+//! The tests are in `tests/it/plays` and `tests/it/timed_plays`. docs/emulators.md lists what LocalEmu cannot emulate.
 
 #![allow(clippy::panic, reason = "an order that is not obeyed fails the test that gave it")]
 

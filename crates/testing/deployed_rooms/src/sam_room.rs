@@ -19,7 +19,11 @@ pub struct SamRoom {
 impl SamRoom {
     /// Deploys a room with this name, so that `beekeeper` finds it.
     pub fn deploy(name: &str, rate: u32) -> Result<Self> {
-        let aws = LocalEmu::shared()?;
+        Self::deploy_to(LocalEmu::shared()?, name, rate)
+    }
+
+    /// The same, in an account that not all tests share.
+    pub fn deploy_to(aws: &'static LocalEmu, name: &str, rate: u32) -> Result<Self> {
         let rate = rate.to_string();
         let outputs = sam::deploy(aws, &stack(name), sam::built()?, &parameters(name, &rate, "Seal's Sale"))?;
         // These credentials may do everything.

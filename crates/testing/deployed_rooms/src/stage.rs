@@ -186,12 +186,15 @@ pub(crate) fn sdk_config(region: &str, credentials: Credentials, endpoint: Optio
     tuned(config.build())
 }
 
+/// How often is asked whether something has happened. The emulator takes long to answer, and other tests ask it too.
+const PAUSE: Duration = Duration::from_millis(200);
+
 /// Repeats `ask` until it returns true, and returns how long that took.
 pub fn until(what: &str, patience: Duration, mut ask: impl FnMut() -> Result<bool>) -> Result<Duration> {
     let begun = Instant::now();
     while !ask().with_context(|| format!("while waiting until {what}"))? {
         ensure!(begun.elapsed() < patience, "not within {} s: {what}", patience.as_secs());
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(PAUSE);
     }
     Ok(begun.elapsed())
 }

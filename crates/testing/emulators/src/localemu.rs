@@ -3,7 +3,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -40,6 +40,7 @@ impl Default for Options {
 pub struct LocalEmu {
     port: u16,
     server: EmulatorServer,
+    turn: Mutex<()>,
 }
 
 impl LocalEmu {
@@ -92,7 +93,7 @@ impl LocalEmu {
         let is_ready = || http::get(port, "/_localemu/health") == Some(200);
         let server = EmulatorServer::start(&mut python, folder, PATIENCE, is_ready)
             .context("could not start LocalEmu")?;
-        Ok(Self { port, server })
+        Ok(Self { port, server, turn: Mutex::default() })
     }
 
     /// An address, not a name, so that the SDKs put the name of a bucket into the path.
@@ -102,6 +103,11 @@ impl LocalEmu {
 
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// For what must be done one after the other in one account. It ends when the guard is dropped.
+    pub fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The environment that makes an AWS SDK, the AWS CLI or the SAM CLI use this emulator, with an access key that

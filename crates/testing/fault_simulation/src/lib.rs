@@ -23,7 +23,7 @@ pub use disk::SimDisk;
 pub use faults::{FaultInjector, FaultyPorts, InjectedFault, PortCall};
 pub use observations::{Observations, SimOutcome};
 pub use order_tables::{OrderRow, OrderTable};
-pub use sequence::{Meanwhile, PollPace, SequenceReport, SequenceRun};
+pub use sequence::{Meanwhile, PollPace, SequenceReport, SequenceRun, SimCrowd};
 pub use shop::{ShopHealth, SimShop};
 pub use spread::Spread;
 pub use world::World;

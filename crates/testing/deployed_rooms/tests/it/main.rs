@@ -7,20 +7,25 @@
     reason = "a test that finds something else fails, and what was measured is worth reading"
 )]
 
-/// `cargo xtask test` selects these tests by this name, and runs them last and on their own.
+/// `cargo xtask test` selects these by their module, and runs them beside other tests. They may take long, and nothing in them
+/// depends on how long.
 mod plays {
-    mod after_quiet;
     mod authorizing;
     mod choices;
-    mod crowded;
     mod doctoring;
     mod first_event;
     mod interrupted;
     mod lifecycle;
     mod operating;
     mod piping;
-    mod rehearsing;
     mod roles;
-    mod trying;
     mod updating;
+}
+
+/// These measure how soon something happens, or when. They run last and on their own.
+mod timed_plays {
+    mod after_quiet;
+    mod crowded;
+    mod rehearsing;
+    mod trying;
 }

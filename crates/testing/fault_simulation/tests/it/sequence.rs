@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fault_simulation::{Meanwhile, OrderTable, PollPace, SequenceRun, World};
+use fault_simulation::{Meanwhile, OrderTable, PollPace, SequenceRun, SimCrowd, World};
 use futures_executor::block_on;
 use memory::{LineBehaviour, MemoryLine};
 use page::line::{self, PageForecast};
@@ -284,4 +284,31 @@ fn rows_of_the_page_are_what_a_run_prints_now() {
         let printed = row.measured(5);
         assert!(documented(&table).contains(&&*printed), "cargo xtask order prints another row: {printed}");
     }
+}
+
+#[test]
+fn whom_the_line_has_lost_joins_again_and_goes_on_at_once_with_the_new_number() {
+    const TICK: Duration = Duration::from_millis(500);
+    let mut world = World::new(1, 600).with_line(LineBehaviour::default());
+    let mut crowd = SimCrowd::new(1);
+    world.join(60);
+    world.run(TICK);
+    world.lose_line();
+    world.join(5);
+    let mut again = 0;
+    while !crowd.everybody_learned(65) {
+        let before = crowd.places_and_polls();
+        assert!(before.iter().all(|(_, polls)| *polls < 200), "they wait for ever");
+        world.run(TICK);
+        crowd.read(&world);
+        crowd.ask(&mut world, None);
+        for ((place, polls), (old_place, old_polls)) in crowd.places_and_polls().into_iter().zip(before) {
+            again += usize::from(place != old_place);
+            assert!(place == old_place || polls == old_polls + 1, "the new page polls at once");
+        }
+    }
+    let report = crowd.report(&mut world, None);
+    assert_eq!((report.told_overtaken, report.lost, report.twice), (again, 0, 0), "{report:?}");
+    // A consumer may have had some of them in hand.
+    assert!((40..=60).contains(&again), "{again}");
 }

@@ -168,8 +168,7 @@ fn a_room_that_cannot_be_made_says_why_and_is_made_once_it_can() {
 #[test]
 #[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
 fn what_is_not_allowed_or_not_there_is_told_apart() {
-    let aws = account();
-    let mut operator = Operator::new(aws, "operator").unwrap();
+    let mut operator = Operator::new(LocalEmu::shared().unwrap(), "operator").unwrap();
     operator.profile("sale", "Sale").unwrap();
     operator.take_policy().unwrap();
     let denied = operator.run(&["deploy", "sale", "--yes"]).unwrap();
@@ -187,7 +186,7 @@ fn what_is_not_allowed_or_not_there_is_told_apart() {
 #[test]
 #[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
 fn a_profile_may_have_to_ask_aws_for_a_role_first() {
-    let mut operator = Operator::new(account(), "visitor").unwrap();
+    let mut operator = Operator::new(LocalEmu::shared().unwrap(), "visitor").unwrap();
     operator.profile("sale", "Sale").unwrap();
     operator.enter_by_role("sale").unwrap();
     let absent = operator.run(&["status", "sale"]).unwrap();
