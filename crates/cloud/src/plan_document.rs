@@ -308,7 +308,7 @@ warning    it is late
         assert_eq!(
             text(ReservationPlan::TooLarge(too_large)),
             "nothing: 12 functions are needed, and AWS wants 100 left of the 10 that are not reserved. So a rush at the door \
-             may delay releasing; ask AWS for a higher limit, which is free: Service Quotas, AWS Lambda, Concurrent \
+             may delay releasing; ask AWS for 1,000 or more, which is free: Service Quotas, AWS Lambda, Concurrent \
              executions (L-B99A9384)"
         );
         let unread = |consumers| {

@@ -196,7 +196,7 @@ mod tests {
                 "{warned:?}"
             );
             assert!(warned[0].ends_with(
-                "ask AWS for a higher limit, which is free: Service Quotas, AWS Lambda, Concurrent executions (L-B99A9384)"
+                "ask AWS for 1,000 or more, which is free: Service Quotas, AWS Lambda, Concurrent executions (L-B99A9384)"
             ));
         }
         assert_eq!(of_account(&AccountLimits::default_in("us-east-1"), 300), [""; 0]);
@@ -252,7 +252,7 @@ mod tests {
             [
                 "if 15,000 people come at once, it takes at least 5 min until all have joined; the limit is the \
               functions that may run at the same time, and browsers that are refused try again by themselves | ask AWS \
-              for a higher limit, which is free: Service Quotas, AWS Lambda, Concurrent executions (L-B99A9384)"
+              for 1,000 or more, which is free: Service Quotas, AWS Lambda, Concurrent executions (L-B99A9384)"
             ]
         );
         let many = warned(&usual, 10_000, 5_000_000);
