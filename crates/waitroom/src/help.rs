@@ -37,7 +37,8 @@ impl HelpCode {
         let bits = self.0.iter().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
         let digit = |index: usize| {
             let shift = 5 * (Self::LENGTH - 1 - index);
-            char::from(Self::DIGITS[(bits >> shift) as usize % Self::DIGITS.len()])
+            let [.., value] = (bits >> shift & 0b11111).to_be_bytes();
+            char::from(Self::DIGITS[usize::from(value)])
         };
         (0..Self::LENGTH).map(digit).collect()
     }

@@ -81,7 +81,7 @@ impl ShopServices {
         let health = ask(self.guard_monitor?, "/healthz", "").ok()?;
         let because = format!("the guard is not ready yet: {}", health.body.trim());
         let command = "sudo systemctl status beekeeper beekeeper-guard";
-        (health.status != 200).then(|| NotReady { because, keeps_everybody_out: false, command })
+        (health.status != 200).then_some(NotReady { because, keeps_everybody_out: false, command })
     }
 
     /// What the room does with the shop's visitors now.

@@ -60,7 +60,8 @@ fn who_is_let_in_by_hand_enters_at_once_and_the_line_counts_them_never() {
 fn without_a_proof_there_is_no_code() {
     let (mut world, places) = paused(3);
     let place = format!("bk_sale={}", places[0]);
-    for cookies in [&[][..], &[place.clone()], &[place, "bk_sale_proof=AAAA".to_owned()]] {
+    for cookies in [&[][..], std::slice::from_ref(&place), &[place.clone(), "bk_sale_proof=AAAA".to_owned()]]
+    {
         let answer = ask(&mut world, cookies);
         assert_eq!((code(&answer), answer.status), (None, 302), "{cookies:?}");
     }
