@@ -138,10 +138,10 @@ pub(crate) enum Command {
     Message(SetMessage),
     /// Make every waiting page poll less often, if there are too many polls
     Stretch(Polls),
-    /// Show how a visitor stands who reads you their help code
-    Find(HelpVisitor),
-    /// Let a visitor in now who reads you their help code, ahead of everybody and beyond the rate
-    Admit(HelpVisitor),
+    /// Show where a visitor is in line, by the help code that they read to you
+    Find(VisitorByCode),
+    /// Let the visitor with this help code in now, ahead of the line and beyond the rate
+    Admit(VisitorByCode),
     /// Take the last order back: a rate, a mode, a message, a state or a stretch
     ///
     /// Takes back the last order that changed something and was not taken back yet. Run it again to take back the order
@@ -383,10 +383,10 @@ pub(crate) struct SetMode {
     allow_missing_positional = true,
     after_help = examples("Examples:\n  beekeeper find spring-sale 7K3M-Q0ZX\n  beekeeper admit spring-sale 7k3mq0zx\n  beekeeper admit --local 7K3M-Q0ZX\n\nVisitors get the code at the bottom of the waiting page. It is good for an hour: docs/help.md")
 )]
-pub(crate) struct HelpVisitor {
+pub(crate) struct VisitorByCode {
     #[command(flatten)]
     pub(crate) which: Which,
-    /// The code that the visitor reads to you. Upper case, spaces and hyphens do not matter
+    /// The code that the visitor reads to you; case and hyphen don't matter
     pub(crate) code: HelpCode,
 }
 

@@ -39,7 +39,7 @@ use arguments::{Arguments, Command};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 use commands::{
-    backup, change, close, completions, config, doctor, end, guard, health, help_desk, history, init, keys,
+    admit, backup, change, close, completions, config, doctor, end, find, guard, health, history, init, keys,
     list, local, man, message, off, on, rehearse, report, reset, restore, set_rate, setup,
     simulate as simulate_command, status, undo,
 };
@@ -106,8 +106,8 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Message(set) => message::run(set, json),
         Command::Mode(mode) => change::run(&mode.which, json, mode.order()),
         Command::Stretch(polls) => change::run(&polls.which, json, polls.order()),
-        Command::Find(help) => help_desk::find(help, json),
-        Command::Admit(help) => help_desk::admit(help, json),
+        Command::Find(visitor) => find::run(visitor, json),
+        Command::Admit(visitor) => admit::run(visitor, json),
         Command::Undo(which) => undo::run(which, json, yes),
         Command::Keys(keys) => keys::run(keys, json, yes),
         Command::Reset(which) => reset::run(which, json, yes),

@@ -51,10 +51,10 @@ impl ServiceRoom {
         // After `--`, a flag is none. With another directory, the order was meant for that.
         let is_more = |word: &String| word == "--" || word.starts_with("--data");
         if typed.is_empty() || typed.iter().any(is_more) {
-            return format!("is it the service {}? It has {data}", self.name);
+            return format!("do you mean the service {}? Add {data}", self.name);
         }
         let typed: Vec<_> = typed.iter().map(|word| for_shell(word)).collect();
-        format!("is it the service {}? beekeeper {} {data}", self.name, typed.join(" "))
+        format!("do you mean the service {}? beekeeper {} {data}", self.name, typed.join(" "))
     }
 }
 
@@ -86,7 +86,7 @@ mod tests {
             service.asked_of(named.map(|name| name.parse().unwrap()).as_ref(), &typed)
         };
         let order = |order: &str| {
-            Some(format!("is it the service spring-sale? beekeeper {order} --data /var/lib/beekeeper"))
+            Some(format!("do you mean the service spring-sale? beekeeper {order} --data /var/lib/beekeeper"))
         };
         assert_eq!(asked(Some("spring-sale"), &["pause", "spring-sale"]), order("pause spring-sale"));
         assert_eq!(asked(Some("demo"), &["pause", "--local"]), order("pause --local"), "none was named");
@@ -95,7 +95,7 @@ mod tests {
             asked(None, &["message", "it's two more hours"]),
             order(r"message 'it'\''s two more hours'")
         );
-        let flags = Some("is it the service spring-sale? It has --data /var/lib/beekeeper".to_owned());
+        let flags = Some("do you mean the service spring-sale? Add --data /var/lib/beekeeper".to_owned());
         assert_eq!(asked(Some("spring-sale"), &["pause", "--data=/srv/sale"]), flags);
         assert_eq!(asked(Some("spring-sale"), &["message", "--", "spring-sale", "-5"]), flags);
         assert_eq!(asked(Some("summer"), &["pause", "summer"]), None, "another one was named");

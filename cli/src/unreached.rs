@@ -152,11 +152,14 @@ mod tests {
         let told = |room: SocketRoom| elsewhere(&room, Some(&service));
         assert_eq!(told(at("/var/lib/beekeeper", "sale")), "start it with: sudo systemctl start beekeeper");
         let forgot = told(at("/home/anna/.local/share/beekeeper/sale", "sale"));
-        assert!(forgot.starts_with("is it the service sale? ") && !forgot.contains("start it"), "{forgot}");
+        assert!(
+            forgot.starts_with("do you mean the service sale? ") && !forgot.contains("start it"),
+            "{forgot}"
+        );
         assert!(forgot.ends_with("--data /var/lib/beekeeper"), "{forgot}");
         let unnamed = told(SocketRoom::new("/srv/other"));
         assert!(
-            unnamed.starts_with("is it the service sale? ")
+            unnamed.starts_with("do you mean the service sale? ")
                 && unnamed.ends_with("; or start it with: beekeeper local --data /srv/other"),
             "{unnamed}"
         );

@@ -1,3 +1,4 @@
+pub(crate) mod admit;
 pub(crate) mod backup;
 pub(crate) mod change;
 pub(crate) mod close;
@@ -5,9 +6,9 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod end;
+pub(crate) mod find;
 pub(crate) mod guard;
 pub(crate) mod health;
-pub(crate) mod help_desk;
 pub(crate) mod history;
 pub(crate) mod init;
 pub(crate) mod keys;

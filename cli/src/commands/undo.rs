@@ -16,6 +16,16 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
         let entries = room.entries(AuditEntry::KEPT).await?;
         let last =
             UndoableOrder::last(&entries).map_err(|nothing| anyhow!("the room {} {nothing}", room.name))?;
+        let let_in = |entry: &&AuditEntry| {
+            entry.number > last.number && matches!(entry.change, AuditedChange::LetIn { .. })
+        };
+        if !yes && let Some(since) = entries.iter().rev().find(let_in) {
+            let told = format!(
+                "who was {} stays in; this takes back the order before: {}",
+                since.change, last.change
+            );
+            ask::confirm(&told, "Take that order back?")?;
+        }
         if !yes
             && turns_off(&last.reverted)
             && let Some(off) = room.consequence(&Order::Off).await?

@@ -40,9 +40,9 @@ impl ErrorTranslator {
             other => with_causes(other),
         };
         let (kind, advice) = self.classify(code, &reason);
-        // The last place that is looked at. A laptop is no machine of AWS, and the chain of causes says nothing else.
+        // The last place that is looked at. A laptop is no machine of AWS, so the causes alone would mislead.
         let is_nowhere = reason.contains("failed to load IMDS session token");
-        let reason = if is_nowhere { "no AWS credentials were found".into() } else { reason };
+        let reason = if is_nowhere { format!("no AWS credentials were found ({reason})") } else { reason };
         with_optional_advice(CloudError::new(kind, attempt, reason), advice)
     }
 

@@ -93,8 +93,9 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// How long an admission of a room that is off lasts: for the way to the shop, from which a guard may send the visitor
     /// back to the door once. A guard takes a pass for as long. Whoever comes later has skipped the line, if the room is on again.
     const WAY_TO_SHOP: Duration = Duration::from_mins(5);
-    /// How long a look at the door waits for the room's first keys. Less than the door's own time, so that it's answered.
-    const LONGEST_KEYS: Duration = Duration::from_secs(2);
+    /// How long a look at the door waits for the room's first keys. A little less than the door's own time, so that it's answered, and
+    /// no attempt is given up that a visitor's would have finished.
+    const LONGEST_KEYS: Duration = Duration::from_millis(2800);
     /// How long a visitor waits for what is only written down about them.
     const LONGEST_NOTE: Duration = Duration::from_secs(1);
     /// How long it is cached which tickets were overtaken.
@@ -388,10 +389,14 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
 
     /// Shows a visitor in line the code by which the operator finds them. Nobody without a place of the room's own gets one, so the
     /// room keeps no more codes than places.
+    /// Whoever reloads makes the room read, and write once a minute at most.
     async fn help(&self, room: &Room, place: Place) -> Result<DoorAnswer, ProducerError> {
         let at = self.clock.now();
         for code in HelpCode::of(place.token) {
-            if self.store.ledger().note_call(HelpCall { code, place, at }).await? {
+            let call = HelpCall { code, place, at };
+            let known = self.store.ledger().call(code).await?;
+            let is_kept = known.is_some_and(|known| !call.is_news_after(&known));
+            if is_kept || self.store.ledger().note_call(call).await? {
                 return Ok(DoorAnswer::help(room, code));
             }
         }

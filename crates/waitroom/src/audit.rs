@@ -219,7 +219,18 @@ impl AuditedChange {
     /// Whether a person ordered it for the whole room. The others are decisions of the throttle, what the room does by itself, and
     /// who was let in by hand.
     pub fn is_order(&self) -> bool {
-        !matches!(self, Self::Throttle { .. } | Self::SoldOut { .. } | Self::LetIn { .. })
+        match self {
+            Self::Throttle { .. } | Self::SoldOut { .. } | Self::LetIn { .. } => false,
+            Self::Rate { .. }
+            | Self::Mode { .. }
+            | Self::Message { .. }
+            | Self::State(_)
+            | Self::Stretch { .. }
+            | Self::Reset { .. }
+            | Self::Rehearsal { .. }
+            | Self::KeyRotation { .. }
+            | Self::KeyDrop { .. } => true,
+        }
     }
 
     /// Whether there is a difference.

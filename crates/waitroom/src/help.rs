@@ -92,6 +92,8 @@ pub struct HelpCall {
 impl HelpCall {
     /// How long the room knows whose code it is.
     pub const KEPT: Duration = Duration::from_hours(1);
+    /// How long a visitor's call is as good as another one.
+    const RENEWED_AFTER: Duration = Duration::from_mins(1);
 
     pub fn is_over(&self, now: Timestamp) -> bool {
         now.since(self.at) >= Self::KEPT
@@ -100,6 +102,11 @@ impl HelpCall {
     /// For the audit trail.
     pub fn let_in(&self) -> AuditedChange {
         AuditedChange::LetIn { ticket: self.place.ticket.get(), code: self.code }
+    }
+
+    /// Whether noting this call again, so much later, says anything new: otherwise whoever reloads makes the room write.
+    pub fn is_news_after(&self, before: &Self) -> bool {
+        self.place != before.place || self.at.since(before.at) >= Self::RENEWED_AFTER
     }
 
     /// Whether `other` may have the code from now on.

@@ -297,13 +297,13 @@ pub trait StockCount: Send + Sync {
 pub trait HelpCalls: Send + Sync {
     /// Keeps this call for [`HelpCall::KEPT`], unless another visitor has its code. Returns whether it is kept.
     fn note_call(&self, call: HelpCall) -> impl Future<Output = PortResult<bool>> + Send;
+
+    /// The call with this code, which may be [over](HelpCall::is_over).
+    fn call(&self, code: HelpCode) -> impl Future<Output = PortResult<Option<HelpCall>>> + Send;
 }
 
 /// Where the operator helps them.
-pub trait HelpDesk: Send + Sync {
-    /// The call with this code, which may be [over](HelpCall::is_over).
-    fn call(&self, code: HelpCode) -> impl Future<Output = PortResult<Option<HelpCall>>> + Send;
-
+pub trait HelpDesk: HelpCalls {
     /// Writes the admission, as [`Admissions::admit`] does, with an entry of the audit trail, and takes one of the room's stock if it
     /// has one. All that is one transaction. `None` if nothing is left of the stock.
     fn let_in(

@@ -64,7 +64,9 @@ impl TestArguments {
 fn quick() -> Result<()> {
     let mut tests = cargo_test(&FunctionPackages::none());
     tests.env(WITHOUT_TOOLS, "1");
-    TestPrograms::build(tests)?.run_side_by_side(&[])
+    let programs = TestPrograms::build(tests)?;
+    programs.run_side_by_side(&[])?;
+    programs.run_timed(&[])
 }
 
 fn everything(all: bool) -> Result<()> {
@@ -94,8 +96,9 @@ fn everything(all: bool) -> Result<()> {
         },
     ])?;
 
-    // Last and alone, because these measure how soon an order is in force.
-    plays(tests(), TIMED_PLAYS)
+    // Last and alone, because these measure how soon something happens.
+    programs.run_timed(&["--include-ignored"])?;
+    plays(tests(), TIMED_PLAYS, &[])
 }
 
 /// Runs all of them at the same time. One that fails does not end the others.
@@ -146,7 +149,11 @@ fn one_crate(name: &str, filter: Option<&str>) -> Result<()> {
 
 fn deployed(packages: &FunctionPackages, filter: Option<&str>) -> Result<()> {
     build_beekeeper(packages)?;
-    plays(cargo_test(packages), filter.unwrap_or(PLAYS))
+    if let Some(filter) = filter {
+        return plays(cargo_test(packages), filter, &[]);
+    }
+    plays(cargo_test(packages), PLAYS, &["--skip", TIMED_PLAYS])?;
+    plays(cargo_test(packages), TIMED_PLAYS, &[])
 }
 
 /// What people download, installed on this machine and in containers.
@@ -157,10 +164,10 @@ fn installed(filter: Option<&str>) -> Result<()> {
     run(tests.args(filter))
 }
 
-fn plays(mut tests: Command, filter: &str) -> Result<()> {
+fn plays(mut tests: Command, filter: &str, but_not: &[&str]) -> Result<()> {
     // Another crate has a test program of this name, which ran with the others.
     tests.args(["--test", "deployed", filter]);
-    run(tests.args(["--", "--ignored", "--nocapture", "--test-threads", PLAYS_AT_ONCE]))
+    run(tests.args(["--", "--ignored", "--nocapture", "--test-threads", PLAYS_AT_ONCE]).args(but_not))
 }
 
 #[cfg(test)]

@@ -23,11 +23,13 @@ const COMMAND: &str = "cli";
 const TESTS_OF_COMMAND: &str = "8";
 
 /// The programs in these folders take minutes. They start first, so that none of them is left alone at the end.
-const FIRST: [&str; 4] =
-    [COMMAND, "crates/testing/emulators", "crates/testing/fault_simulation", "crates/adapters/aws"];
+const FIRST: [&str; 3] = [COMMAND, "crates/testing/emulators", "crates/testing/fault_simulation"];
 
 /// The program with the plays on deployed rooms.
-const PLAYS: &str = "crates/testing/deployed_rooms deployed";
+const PROGRAM_OF_PLAYS: &str = "crates/testing/deployed_rooms deployed";
+
+/// The program that holds the stores of AWS to fractions of a second, over an emulator. It fails beside plays and browsers.
+const TIMED_PROGRAM: &str = "crates/adapters/aws it";
 
 /// The environment variable that says how many tests of a program run at once.
 const THREADS: &str = "RUST_TEST_THREADS";
@@ -86,9 +88,10 @@ impl TestPrograms {
         Ok(Self { programs, environment })
     }
 
-    /// Runs all but the plays, with these arguments. One that fails does not end the others.
+    /// Runs all but the plays and the one that measures time, with these arguments. One that fails does not end the others.
     pub(crate) fn run_side_by_side(&self, arguments: &[&str]) -> Result<()> {
-        let all: Vec<_> = self.programs.iter().filter(|program| program.name != PLAYS).collect();
+        let is_among = |program: &&TestProgram| ![PROGRAM_OF_PLAYS, TIMED_PROGRAM].contains(&&*program.name);
+        let all: Vec<_> = self.programs.iter().filter(is_among).collect();
         let (waiting, failed) = (Mutex::new(all.iter()), Mutex::new(Vec::new()));
         let next = || waiting.lock().next();
         let work = || {
@@ -110,9 +113,17 @@ impl TestPrograms {
 
     /// Runs the plays that these arguments select.
     pub(crate) fn run_plays(&self, arguments: &[&str]) -> Result<()> {
-        let plays =
-            self.programs.iter().find(|program| program.name == PLAYS).context("there are no plays")?;
-        plays.run(arguments, &self.environment)
+        self.run_one(PROGRAM_OF_PLAYS, arguments)
+    }
+
+    /// Runs the program that measures time.
+    pub(crate) fn run_timed(&self, arguments: &[&str]) -> Result<()> {
+        self.run_one(TIMED_PROGRAM, arguments)
+    }
+
+    fn run_one(&self, name: &str, arguments: &[&str]) -> Result<()> {
+        let program = self.programs.iter().find(|program| program.name == name);
+        program.with_context(|| format!("there is no program {name}"))?.run(arguments, &self.environment)
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use waitroom::ports::ConsumerRun;
-use waitroom::{DoorPermits, HelpCall, LineStatus, LineTotals, MinuteRecord, SliceId, Timestamp};
+use waitroom::{DoorPermits, HelpCall, LineStatus, LineTotals, MinuteRecord, Place, SliceId, Timestamp};
 
 use crate::items::{FORMAT, Item, ProgressItem, flag, number, text, time};
 
@@ -251,13 +251,15 @@ pub(crate) fn add_came(delete_after: Timestamp) -> Statement {
     )
 }
 
-/// Keeps a call for help, unless another visitor has the code.
+/// Keeps a call for help, unless another visitor has the code. Who joined again has another ticket, and still their token.
 pub(crate) fn note_call(call: &HelpCall) -> Statement {
+    let Place { epoch, token, .. } = call.place;
     Statement::new(
         "SET #place = :place, #at = :at, #format = :format, #delete_after = :delete_after",
-        "attribute_not_exists(#place) OR #place = :place OR #at <= :over",
+        "attribute_not_exists(#place) OR begins_with(#place, :visitor) OR #at <= :over",
         [
             (":place", text(&call.place)),
+            (":visitor", text(&format_args!("{epoch}-{token}-"))),
             (":at", time(call.at)),
             (":over", time(call.at - HelpCall::KEPT)),
             (":format", number(FORMAT)),
@@ -439,11 +441,8 @@ mod tests {
         };
         let room = item(Key::Room, [("state", text("on")), ("version", number(9u64))]);
         let (at, epoch) = (Timestamp::default(), "ab12".parse().unwrap());
-        let place = waitroom::Place {
-            epoch,
-            token: waitroom::Token::from_bytes([7; 16]),
-            ticket: waitroom::Ticket::FIRST,
-        };
+        let place =
+            Place { epoch, token: waitroom::Token::from_bytes([7; 16]), ticket: waitroom::Ticket::FIRST };
         let call = HelpCall { code: "7K3M-Q01X".parse().unwrap(), place, at };
         let totals = LineTotals {
             at,
@@ -519,7 +518,8 @@ mod tests {
 
     #[test]
     fn every_attribute_is_written_with_a_placeholder() {
-        let language = ["SET", "ADD", "REMOVE", "AND", "OR", "attribute_exists", "attribute_not_exists"];
+        let language =
+            ["SET", "ADD", "REMOVE", "AND", "OR", "attribute_exists", "attribute_not_exists", "begins_with"];
         for statement in all() {
             let names = statement.names().unwrap_or_default();
             for word in words(&statement).iter().filter(|word| !word.starts_with(':')) {

@@ -24,14 +24,14 @@ impl HelpCalls for AwsStore {
         let written = self.table.update("keep a call for help", Key::Help(call.code), note).await?;
         Ok(matches!(written, Written::Done(_)))
     }
-}
 
-impl HelpDesk for AwsStore {
     async fn call(&self, code: HelpCode) -> PortResult<Option<HelpCall>> {
         let decode = |item: &Item| decode_call(code, item);
         self.table.read("look up a help code", Key::Help(code), decode).await
     }
+}
 
+impl HelpDesk for AwsStore {
     async fn let_in(
         &self,
         call: HelpCall,

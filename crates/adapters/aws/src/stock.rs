@@ -52,9 +52,7 @@ impl AwsStore {
         };
         (0..SHARES).map(left).collect::<Result<_, ItemError>>().map_err(PortError::broken(attempt))
     }
-}
 
-impl AwsStore {
     /// The write that takes one, for somebody who is let in by hand. `None` if nothing is left.
     pub(crate) async fn take_one(&self, attempt: &'static str, stock: Stock) -> PortResult<Option<Write>> {
         let fullest = self.shares(attempt, stock).await?.into_iter().max_by_key(|(_, left)| *left);

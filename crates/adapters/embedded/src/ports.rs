@@ -356,9 +356,7 @@ impl HelpCalls for EmbeddedStore {
     async fn note_call(&self, call: HelpCall) -> PortResult<bool> {
         self.change("keep a call for help", move |draft| draft.note_call(&call)).await
     }
-}
 
-impl HelpDesk for EmbeddedStore {
     async fn call(&self, code: HelpCode) -> PortResult<Option<HelpCall>> {
         self.read("look up a help code", |transaction| {
             let Some(calls) = open_if_any(transaction, HELP)? else { return Ok(None) };
@@ -366,7 +364,9 @@ impl HelpDesk for EmbeddedStore {
             record.map(|record| decode_call(code, record.value())).transpose()
         })
     }
+}
 
+impl HelpDesk for EmbeddedStore {
     async fn let_in(
         &self,
         call: HelpCall,

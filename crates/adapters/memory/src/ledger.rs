@@ -29,7 +29,7 @@ pub struct MemoryLedger<A = HashMap<Token, Admission>> {
 }
 
 pub(crate) struct LedgerState<A> {
-    room: Arc<Room>,
+    pub(crate) room: Arc<Room>,
     valve_changed: bool,
     audit: VecDeque<AuditEntry>,
     throttle: ThrottleMemory,

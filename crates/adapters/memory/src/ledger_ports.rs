@@ -125,21 +125,21 @@ impl<A: AdmissionTable> HelpCalls for MemoryLedger<A> {
         }
         Ok(is_free)
     }
-}
 
-impl<A: AdmissionTable> HelpDesk for MemoryLedger<A> {
     async fn call(&self, code: HelpCode) -> PortResult<Option<HelpCall>> {
         Ok(self.state.lock().calls.get(&code).copied())
     }
+}
 
+impl<A: AdmissionTable> HelpDesk for MemoryLedger<A> {
     async fn let_in(
         &self,
         call: HelpCall,
         admission: Admission,
         who: Author,
     ) -> PortResult<Option<Admitted>> {
-        let stock = self.room_now().await?.stock;
         let mut state = self.state.lock();
+        let stock = state.room.stock;
         if let Some(before) = state.admissions.get(call.place.token) {
             return Ok(Some(Admitted::Before(before)));
         }

@@ -269,12 +269,18 @@ impl RoomConfig {
         Some(Room::new(self.settings(), url, epoch))
     }
 
+    /// Whether the room would be at the shop's own name. Then one of them isn't reached.
+    pub fn is_at_shop(&self) -> bool {
+        let domain = self.domain.as_ref().map(DomainName::as_str);
+        domain.is_some() && self.shop.as_url().host_str() == domain
+    }
+
     /// Checks the settings that depend on each other.
     fn consistent(self) -> Result<Self, Mistakes> {
         let mistake = match (&self.domain, &self.certificate) {
             (Some(_), None) => "domain: needs certificate; set both or none".into(),
             (None, Some(_)) => "certificate: needs domain; set both or none".into(),
-            (Some(domain), _) if self.shop.as_url().host_str() == Some(domain.as_str()) => {
+            (Some(domain), _) if self.is_at_shop() => {
                 format!("domain: is the shop's own name; give the room another, like queue.{domain}")
             }
             (_, Some(certificate)) => match &self.region {

@@ -23,16 +23,7 @@ const BEFORE_A_SALE: Duration = Duration::from_hours(1);
 impl OperatedRoom {
     /// What to ask about before this order is given to the room as it is now.
     pub async fn consequence(&self, order: &Order) -> Result<Option<Consequence>, ControlError> {
-        match order {
-            Order::SetRate { .. }
-            | Order::OpenAt { .. }
-            | Order::Close { .. }
-            | Order::CloseAfter { .. }
-            | Order::End { .. }
-            | Order::Off
-            | Order::Reset { .. } => Ok(Consequence::of(order, &self.status().await?, self.transport.now())),
-            _ => Ok(None),
-        }
+        Ok(Consequence::of(order, &self.status().await?, self.transport.now()))
     }
 }
 

@@ -49,9 +49,9 @@ impl HelpedVisitor {
                 words::at(self.asked)
             );
         };
-        let (admitted, until, is_over) = (words::at(admitted), words::at(until), until <= now);
-        let end = if is_over { "did not come until" } else { "may enter the shop until" };
-        format!("number {number} was let in at {admitted}, and {end} {until}")
+        // Nobody knows of everybody whether they came.
+        let end = if until <= now { "could enter the shop until" } else { "may enter the shop until" };
+        format!("number {number} was let in at {}, and {end} {}", words::at(admitted), words::at(until))
     }
 }
 
@@ -74,13 +74,17 @@ pub(crate) async fn admit(
     let Some(call) = call(ledger, &room, code, now).await? else { return Ok(unknown(code)) };
     let expires = now + room.settings.lifetimes.admission;
     let admission = Admission { ticket: call.place.ticket, by: AdmittedBy::Door, at: now, expires };
-    let admission = match ledger.let_in(call, admission, who).await? {
+    // Whatever may fail comes before: once they are in, the reply says so.
+    let visitor = HelpedVisitor::of(ledger, call, None).await?;
+    let Admission { at, expires, .. } = match ledger.let_in(call, admission, who).await? {
         Some(Admitted::Now) => admission,
         Some(Admitted::Before(before)) if before.is_valid(now) => before,
         Some(Admitted::Before(Admission { at, expires, .. })) => {
             return Ok(Reply::failed(format!(
-                "let this visitor in at {at}, and they did not come until {expires}: they have to join the line again, and \
-                 read out a new code"
+                "let this visitor in at {}, and they could enter until {}: to get in again, they join the line and read out \
+                 a new code",
+                words::at(at),
+                words::at(expires)
             )));
         }
         None => {
@@ -89,7 +93,7 @@ pub(crate) async fn admit(
             ));
         }
     };
-    Ok(Reply::Visitor { visitor: HelpedVisitor::of(ledger, call, Some(admission)).await? })
+    Ok(Reply::Visitor { visitor: HelpedVisitor { admitted: Some(at), until: Some(expires), ..visitor } })
 }
 
 /// The call of somebody who has a place in this room's line.
@@ -113,7 +117,7 @@ fn unknown(code: HelpCode) -> Reply {
 #[cfg(test)]
 mod tests {
     use futures_executor::block_on;
-    use waitroom::ports::HelpDesk;
+    use waitroom::ports::{HelpCalls, HelpDesk};
     use waitroom::{AuditedChange, StockSize};
 
     use super::*;
@@ -146,7 +150,7 @@ mod tests {
             admitted.line(NOW)
         );
         assert!(
-            admitted.line(until).contains(", and did not come until 2023-11-1"),
+            admitted.line(until).contains(", and could enter the shop until 2023-11-1"),
             "{}",
             admitted.line(until)
         );
@@ -182,7 +186,9 @@ mod tests {
         let (at, expires) = (NOW - HelpCall::KEPT, NOW);
         let admission = Admission { ticket: call.place.ticket, by: AdmittedBy::Door, at, expires };
         block_on(room.ledger.let_in(call, admission, Author::new("anna"))).unwrap();
-        assert!(refusal(room.execute(Order::Admit { code: second })).contains("have to join the line again"));
+        assert!(
+            refusal(room.execute(Order::Admit { code: second })).contains("they join the line and read out")
+        );
     }
 
     #[test]

@@ -33,10 +33,12 @@ impl TypedTime {
         };
         let refused = |why: &str| Refusal::plain(format!("{} {why}", at_zoned(&at)));
         if at <= now {
-            let past = refused(&format!(
-                "is past, {} ago",
-                roughly(Duration::try_from(&now - &at).unwrap_or_default())
-            ));
+            let ago = Duration::try_from(&now - &at).unwrap_or_default();
+            let past = if ago < Duration::from_secs(1) {
+                refused("has just passed")
+            } else {
+                refused(&format!("is past, {} ago", roughly(ago)))
+            };
             let meant = match self {
                 Self::In(_) => None,
                 Self::Today(_) => at.tomorrow().ok().map(|at| ("tomorrow", at)),
@@ -203,13 +205,13 @@ mod tests {
             ),
             (
                 "sun noon",
-                "2026-11-22 12:00 CET (11:00 UTC) is past, 0 s ago; for now, leave --at out; for next week: --at 2026-11-29T12:00",
+                "2026-11-22 12:00 CET (11:00 UTC) has just passed; for now, leave --at out; for next week: --at 2026-11-29T12:00",
             ),
             (
                 "midnight",
                 "2026-11-22 00:00 CET (2026-11-21 23:00 UTC) is past, 12 h ago; for tomorrow: --at 2026-11-23T00:00",
             ),
-            ("in 0s", "2026-11-22 12:00 CET (11:00 UTC) is past, 0 s ago"),
+            ("in 0s", "2026-11-22 12:00 CET (11:00 UTC) has just passed"),
             ("in 500d", "2028-04-05 13:00 CEST (11:00 UTC) is more than a year ahead"),
             (
                 "2026-11-22T10:59Z",

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use waitroom::{AuditEntry, MinuteRecord, Room, RoomId, Timestamp};
+use waitroom::{AuditEntry, HelpCode, MinuteRecord, Room, RoomId, Timestamp};
 
 use crate::transport::{Transport, TransportError};
 use crate::{HelpedVisitor, HistoryLine, Order, Reply, Status};
@@ -84,8 +84,17 @@ impl OperatedRoom {
         Ok(HistoryLine::merged(entries, self.transport.alarm_changes(most).await?))
     }
 
-    /// Carries out an order about a visitor who asked for help.
-    pub async fn help(&self, order: Order) -> Result<HelpedVisitor, ControlError> {
+    /// How the visitor with this help code stands.
+    pub async fn find(&self, code: HelpCode) -> Result<HelpedVisitor, ControlError> {
+        self.visitor(Order::Find { code }).await
+    }
+
+    /// Lets the visitor with this help code in.
+    pub async fn admit(&self, code: HelpCode) -> Result<HelpedVisitor, ControlError> {
+        self.visitor(Order::Admit { code }).await
+    }
+
+    async fn visitor(&self, order: Order) -> Result<HelpedVisitor, ControlError> {
         match self.execute(order).await? {
             Reply::Visitor { visitor } => Ok(visitor),
             _ => Err(self.unexpected()),

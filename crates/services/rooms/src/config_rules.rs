@@ -1,7 +1,7 @@
 //! What a changed configuration may not say, and whom it does not reach.
 
 use anyhow::Result;
-use config::{DomainName, RoomConfig};
+use config::RoomConfig;
 use control::SocketRoom;
 use document::Refusal;
 use waitroom::WebUrl;
@@ -50,11 +50,7 @@ impl ConfigFolder {
 
 /// A domain that is the room's own serves nothing else.
 pub fn refuse_own_domain(config: &RoomConfig) -> Result<(), Refusal> {
-    let own = config.domain.as_ref().map(DomainName::as_str);
-    if own.is_some() && config.shop.as_url().host_str() == own {
-        return Err(is_the_room(&config.shop));
-    }
-    Ok(())
+    if config.is_at_shop() { Err(is_the_room(&config.shop)) } else { Ok(()) }
 }
 
 /// The error for a shop that sends its visitors back into the line.

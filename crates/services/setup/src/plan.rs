@@ -221,11 +221,11 @@ mod tests {
         assert!(because.starts_with("the guard does not answer at 127.0.0.1:"), "{because}");
         let (everybody, command, because) = mend(room, answering("404 Not Found"));
         assert!(
-            everybody
-                && command.ends_with("restart beekeeper-guard")
-                && because.contains("is not the guard of"),
-            "{because}"
+            everybody && command == "sudo ss -ltnp" && because.contains("is not the guard of"),
+            "another program has the port: {because}"
         );
+        let (everybody, command, because) = mend(answering("503 Service Unavailable"), guard);
+        assert!(!everybody && command.contains("status beekeeper"), "{because}");
         let (everybody, command, because) = mend(nobody(), guard);
         assert!(
             !everybody && command.ends_with("restart beekeeper"),

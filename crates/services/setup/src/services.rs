@@ -33,6 +33,9 @@ pub struct NotReady {
     pub command: &'static str,
 }
 
+/// Says which program has a port.
+const WHOSE_PORT: &str = "sudo ss -ltnp";
+
 impl NotReady {
     fn guard(because: String) -> Self {
         Self { because, keeps_everybody_out: true, command: "sudo systemctl restart beekeeper-guard" }
@@ -53,8 +56,13 @@ impl ShopServices {
         let room = self.room_listens;
         match ask(room, "/polling", "") {
             Ok(answer) if answer.status == 200 => guard,
+            Ok(answer) if answer.status == 503 => {
+                let because = format!("the room at {room} answers nobody just now");
+                Some(NotReady { command: "sudo systemctl status beekeeper", ..NotReady::room(because) })
+            }
             Ok(answer) => {
-                Some(NotReady::room(format!("{room} answers {} and is not the room", answer.status)))
+                let because = format!("{room} answers {} and is not the room", answer.status);
+                Some(NotReady { command: WHOSE_PORT, ..NotReady::room(because) })
             }
             Err(error) => Some(NotReady::room(format!("the room does not answer at {room}: {error}"))),
         }
@@ -68,10 +76,9 @@ impl ShopServices {
             Ok(answer) => {
                 let leads_to = answer.header("x-beekeeper-location").unwrap_or_default();
                 if !leads_to.starts_with(&format!("{}/beekeeper", self.url)) {
-                    return Some(NotReady::guard(format!(
-                        "{guard} answers {} and is not the guard of {}",
-                        answer.status, self.url
-                    )));
+                    let because =
+                        format!("{guard} answers {} and is not the guard of {}", answer.status, self.url);
+                    return Some(NotReady { command: WHOSE_PORT, ..NotReady::guard(because) });
                 }
             }
             Err(error) => {

@@ -15,9 +15,9 @@ use waitroom::ports::{
     StockCount, Taken, ThrottleMemory, ThrottleStore, TicketCounter, TurnoutCount,
 };
 use waitroom::{
-    Admission, CountedSlot, DoorPermits, HelpCall, IssuedTickets, LineProgress, LineReach, LineStatus,
-    LineTotals, MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Stock, Timestamp, Token, Turnout,
-    Window,
+    Admission, CountedSlot, DoorPermits, HelpCall, HelpCode, IssuedTickets, LineProgress, LineReach,
+    LineStatus, LineTotals, MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Stock, Timestamp, Token,
+    Turnout, Window,
 };
 
 use crate::Observations;
@@ -298,6 +298,10 @@ impl<S: Permits> Permits for FaultyPorts<S> {
 impl<S: HelpCalls> HelpCalls for FaultyPorts<S> {
     async fn note_call(&self, call: HelpCall) -> PortResult<bool> {
         self.call(PortCall::NoteCall, self.inner.note_call(call)).await
+    }
+
+    async fn call(&self, code: HelpCode) -> PortResult<Option<HelpCall>> {
+        self.call(PortCall::LookUp, self.inner.call(code)).await
     }
 }
 

@@ -25,8 +25,8 @@ use simulation::SimClock;
 use throttle::{SamplePurpose, Throttle};
 use trigger::{Trigger, TriggerCause};
 use waitroom::ports::{
-    Admissions, Admitted, Clock, ConsumerRun, Dispatch, HelpDesk, KeyAdmin, KeyBoard, LineLength, MinuteLog,
-    PortError, PortResult, RoomAdmin, StatusBoard, TokenSource,
+    Admissions, Admitted, Clock, ConsumerRun, Dispatch, HelpCalls, HelpDesk, KeyAdmin, KeyBoard, LineLength,
+    MinuteLog, PortError, PortResult, RoomAdmin, StatusBoard, TokenSource,
 };
 use waitroom::{
     Admission, AdmittedBy, Author, HelpCall, HelpCode, KeyOrder, LineStatus, MinuteCount, Place, Rate, Room,

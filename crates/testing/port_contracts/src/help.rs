@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use futures_util::future;
 use waitroom::ports::{Admissions, Admitted, AuditTrail, HelpCalls, HelpDesk, RoomReader, StockCount};
-use waitroom::{Admission, AdmittedBy, AuditEntry, AuditedChange, Author, HelpCall, HelpCode, StockSize};
+use waitroom::{
+    Admission, AdmittedBy, AuditEntry, AuditedChange, Author, HelpCall, HelpCode, Place, StockSize,
+};
 
 use crate::Fixture;
 use crate::visitor::{admission, visitor};
@@ -39,6 +41,10 @@ pub async fn a_code_is_one_visitors_for_an_hour<F: Fixture>() {
     assert!(ledger.note_call(first).await.expect("note"));
     let again = HelpCall { at: first.at + Duration::from_secs(30), ..first };
     assert!(ledger.note_call(again).await.expect("note"), "it is theirs");
+    assert_eq!(ledger.call(first.code).await.expect("read"), Some(again));
+    let joined_again = Place { ticket: visitor(9).ticket, ..first.place };
+    let again = HelpCall { place: joined_again, ..again };
+    assert!(ledger.note_call(again).await.expect("note"), "it stays theirs at the back of the line");
     assert_eq!(ledger.call(first.code).await.expect("read"), Some(again));
     let other = HelpCall { place: visitor(2), ..first };
     assert!(!ledger.note_call(other).await.expect("note"), "it is somebody else's");

@@ -10,7 +10,12 @@ use crate::support::with_throttle;
 /// and of the API's integrations. A transaction needs the permission for each of its writes. The transaction itself
 /// needs none.
 const CALLS: &[(&str, &str, &str, &[&str])] = &[
-    ("Producer", "dynamodb:GetItem", "Ledger", &["admission/*", "key/*", "permits", "progress", "room"]),
+    (
+        "Producer",
+        "dynamodb:GetItem",
+        "Ledger",
+        &["admission/*", "help/*", "key/*", "permits", "progress", "room"],
+    ),
     ("Producer", "dynamodb:PutItem", "Ledger", &["admission/*", "key/private", "key/proof", "key/public"]),
     (
         "Producer",

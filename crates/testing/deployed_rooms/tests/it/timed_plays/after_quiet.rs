@@ -32,18 +32,19 @@ fn the_first_visitor_after_quiet_enters_at_once_at_every_rate_and_so_does_the_ne
     let aws: &'static LocalEmu = Box::leak(Box::new(LocalEmu::start(Options::default()).unwrap()));
     let deploy = |name: &str, rate| SamRoom::deploy_to(aws, name, rate).unwrap();
     let overflowing = deploy("overflowing", 600);
+    // All of them before the first is played: a deployment would hold up whoever wakes a room meanwhile.
+    let rooms = RATES.map(|rate| deploy(&format!("quiet-{rate}"), rate));
     let waits = thread::scope(|scope| {
         scope.spawn(|| {
             newcomers_go_straight_in(&overflowing);
             everybody_passes_and_is_counted(&overflowing);
         });
-        let play = |rate| {
-            let room = deploy(&format!("quiet-{rate}"), rate);
-            scope.spawn(move || waits_after_quiet(&room, rate))
-        };
-        RATES.map(play).map(|played| played.join().unwrap())
+        let played =
+            rooms.iter().zip(RATES).map(|(room, rate)| scope.spawn(move || waits_after_quiet(room, rate)));
+        let played: Vec<_> = played.collect();
+        played.into_iter().map(|played| played.join().unwrap()).collect::<Vec<_>>()
     });
-    for (rate, [woke, after_silence]) in RATES.iter().zip(waits) {
+    for (rate, [woke, after_silence]) in RATES.iter().zip(&waits) {
         println!(
             "{rate} a minute: the first after quiet was admitted after {woke:?}, the first after two more minutes without \
              releases after {after_silence:?}"

@@ -1,0 +1,17 @@
+//! `beekeeper admit`: lets a visitor in who has read out their help code.
+
+use anyhow::Result;
+
+use crate::arguments::VisitorByCode;
+use crate::printer::say;
+use crate::room::RoomHandle;
+use crate::runtime::block_on;
+
+pub(crate) fn run(VisitorByCode { which, code }: &VisitorByCode, json: bool) -> Result<()> {
+    block_on(async {
+        let room = RoomHandle::find(which).await?.room;
+        let visitor = room.admit(*code).await?;
+        let told = if json { serde_json::to_string(&visitor)? } else { visitor.line(room.transport.now()) };
+        Ok(say(&told)?)
+    })
+}
