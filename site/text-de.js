@@ -45,7 +45,7 @@ export default {
   way: "Ihr Weg zum Einlass",
   message: "Nachricht vom Veranstalter",
   keep: "Sie können diese Seite verlassen und zurückkommen: Ihr Platz bleibt in diesem Browser erhalten.",
-  help: "In Kontakt mit dem Support? Code anzeigen",
+  help: "Code für den Support",
   heard: "Letzte Antwort um {time} Uhr",
   next: "Nächste Abfrage in {countdown}",
   checking: "Wird abgefragt …",

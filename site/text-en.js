@@ -45,7 +45,7 @@ export default {
   way: "Your progress in the line",
   message: "Message from the organiser",
   keep: "You may leave this page and come back to it: your place is kept in this browser.",
-  help: "In touch with support? Show your code",
+  help: "Code for support",
   heard: "Last update at {time}",
   next: "Next check in {countdown}",
   checking: "Checking …",

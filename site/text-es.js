@@ -45,7 +45,7 @@ export default {
   way: "Su camino hacia la entrada",
   message: "Mensaje de la organización",
   keep: "Puede salir de esta página y volver: su lugar queda guardado en este navegador.",
-  help: "¿Está en contacto con el soporte? Mostrar su código",
+  help: "Código para el soporte",
   heard: "Última respuesta: {time}",
   next: "Próxima comprobación en {countdown}",
   checking: "Comprobando…",

@@ -45,7 +45,7 @@ export default {
   way: "Votre chemin vers l’entrée",
   message: "Message de l’organisateur",
   keep: "Vous pouvez quitter cette page et y revenir : votre place est conservée dans ce navigateur.",
-  help: "En contact avec l’assistance ? Afficher votre code",
+  help: "Code pour l’assistance",
   heard: "Dernière réponse à {time}",
   next: "Prochaine vérification dans {countdown}",
   checking: "Vérification…",

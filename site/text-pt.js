@@ -45,7 +45,7 @@ export default {
   way: "Seu caminho até a entrada",
   message: "Mensagem da organização",
   keep: "Você pode sair desta página e voltar: seu lugar fica guardado neste navegador.",
-  help: "Em contato com o suporte? Mostrar seu código",
+  help: "Código para o suporte",
   heard: "Última resposta: {time}",
   next: "Próxima verificação em {countdown}",
   checking: "Verificando…",

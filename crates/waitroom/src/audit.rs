@@ -8,8 +8,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Epoch, HelpCode, Message, Mode, Notice, Rate, RehearsalMark, Room, RoomState, Standing, Stock, Stretch,
-    Timestamp,
+    Epoch, HelpCall, HelpCode, Message, Mode, Notice, Rate, RehearsalMark, Room, RoomState, Standing, Stock,
+    Stretch, Timestamp,
 };
 
 /// One order, or one decision of the throttle that changed the rate in force.
@@ -216,6 +216,11 @@ impl StateChange {
 }
 
 impl AuditedChange {
+    /// Of the visitor with this call.
+    pub fn let_in(call: &HelpCall) -> Self {
+        Self::LetIn { ticket: call.place.ticket.get(), code: call.code }
+    }
+
     /// Whether a person ordered it for the whole room. The others are decisions of the throttle, what the room does by itself, and
     /// who was let in by hand.
     pub fn is_order(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Who asked for help, and whom the operator lets in by hand.
 
 use waitroom::ports::{Admissions, Admitted, Fault, HelpCalls, HelpDesk, PortError, PortResult};
-use waitroom::{Admission, AuditEntry, Author, HelpCall, HelpCode};
+use waitroom::{Admission, AuditEntry, AuditedChange, Author, HelpCall, HelpCode};
 
 use crate::AwsStore;
 use crate::expressions;
@@ -47,7 +47,8 @@ impl HelpDesk for AwsStore {
             }
             let (room, last_entry) = self.read_room_and_trail(attempt).await?;
             let number = last_entry.saturating_add(1);
-            let entry = AuditEntry::beside_room(number, admission.at, who.clone(), call.let_in());
+            let entry =
+                AuditEntry::beside_room(number, admission.at, who.clone(), AuditedChange::let_in(&call));
             let entry = encode_entry(&entry).map_err(PortError::broken(attempt))?;
             let mut after = room.clone();
             after.version = room.version.saturating_add(1);

@@ -10,6 +10,7 @@
 //! | `KeyBoard`, `Keys`, `KeyAdmin` | `signing_keys`, `key_secret` |
 //! | `StockCount` | `stock` |
 //! | `TurnoutCount` | `turnout` |
+//! | `HelpCalls`, `HelpDesk` | `help` |
 //! | `Plans`, `Slices`, `StatusBoard` | `plans` |
 //! | `MinuteLog` | `history` |
 //! | `TicketCounter`, `LineBack`, `LineFront`, `LineLength` | `line` |

@@ -7,8 +7,8 @@ use std::time::Duration;
 use redb::{ReadableTable, WriteTransaction};
 use waitroom::ports::Admitted;
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, AuditNote, Author, Epoch, HelpCall, HelpCode, LineCounts,
-    LineProgress, LineTotals, Place, Room, Stock, Timestamp, Token,
+    Admission, AdmittedBy, AuditEntry, AuditNote, AuditedChange, Author, Epoch, HelpCall, HelpCode,
+    LineCounts, LineProgress, LineTotals, Place, Room, Stock, Timestamp, Token,
 };
 
 use crate::format::Format;
@@ -193,7 +193,9 @@ impl<'tx> Draft<'tx> {
             None => Some(self.admit(token, admission)?),
         };
         if answer == Some(Admitted::Now) {
-            self.push_entry(|number| AuditEntry::beside_room(number, admission.at, who, call.let_in()))?;
+            self.push_entry(|number| {
+                AuditEntry::beside_room(number, admission.at, who, AuditedChange::let_in(call))
+            })?;
         }
         Ok(answer)
     }

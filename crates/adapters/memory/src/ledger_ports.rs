@@ -9,9 +9,9 @@ use waitroom::ports::{
     RoomReader, SliceProgress, Slices, StatusBoard, StockCount, Taken, TurnoutCount,
 };
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, AuditNote, Author, CountedSlot, DoorPermits, HelpCall, HelpCode,
-    KeyOrder, LineProgress, LineReach, LineStatus, LineTotals, MinuteRecord, Plan, Room, SliceId, Stock,
-    Timestamp, Token, Turnout, Window,
+    Admission, AdmittedBy, AuditEntry, AuditNote, AuditedChange, Author, CountedSlot, DoorPermits, HelpCall,
+    HelpCode, KeyOrder, LineProgress, LineReach, LineStatus, LineTotals, MinuteRecord, Plan, Room, SliceId,
+    Stock, Timestamp, Token, Turnout, Window,
 };
 
 use crate::ledger::LedgerState;
@@ -147,7 +147,9 @@ impl<A: AdmissionTable> HelpDesk for MemoryLedger<A> {
             return Ok(None);
         }
         state.admit(call.place.token, admission);
-        state.add_entry(|number| Some(AuditEntry::beside_room(number, admission.at, who, call.let_in())));
+        state.add_entry(|number| {
+            Some(AuditEntry::beside_room(number, admission.at, who, AuditedChange::let_in(&call)))
+        });
         Ok(Some(Admitted::Now))
     }
 }

@@ -16,6 +16,7 @@ mod fixture;
 #[cfg(test)]
 mod frozen;
 mod help;
+mod helped_visitor;
 mod history_line;
 mod key_lines;
 mod mode;
@@ -43,7 +44,7 @@ use waitroom::{AuditNote, AuditSubject, Author, KeyOrder, Room, RoomState, Times
 use closing::{When, change_unless};
 pub use consequence::Consequence;
 pub use course::{Course, Reading};
-pub use help::HelpedVisitor;
+pub use helped_visitor::HelpedVisitor;
 pub use history_line::{HistoryLine, entry_text, minute_line};
 pub use key_lines::{key_json, key_line};
 pub use operated_room::{ChangedRoom, ControlError, OperatedRoom};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use waitroom::ports::PortError;
 use waitroom::{AuditEntry, Epoch, MinuteRecord, Room, with_causes};
 
-use crate::help::HelpedVisitor;
+use crate::helped_visitor::HelpedVisitor;
 use crate::status::Status;
 
 /// How a room replies to an [`Order`](crate::Order). In JSON: `{"reply": "failed", "error": "…"}`.

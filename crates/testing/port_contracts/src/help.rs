@@ -62,7 +62,7 @@ pub async fn who_is_let_in_by_hand_is_admitted_once_with_an_entry<F: Fixture>() 
     assert_eq!(let_in(&fixture, 1).await, Some(Admitted::Before(admission)));
     let written: Vec<_> =
         entries(&fixture).await.into_iter().map(|entry| (entry.at, entry.who, entry.change)).collect();
-    assert_eq!(written, [(admission.at, Author::new("anna"), call.let_in())]);
+    assert_eq!(written, [(admission.at, Author::new("anna"), AuditedChange::let_in(&call))]);
 }
 
 pub async fn who_is_let_in_by_hand_takes_of_the_stock<F: Fixture>() {

@@ -35,9 +35,9 @@ use waitroom::ports::{
 };
 use waitroom::throttle_rules::{Finding, Sample, Verdict};
 use waitroom::{
-    Admission, AdmittedBy, AuditNote, AuditSubject, Author, HelpCall, KeyOrder, LineProgress, LineTotals,
-    MinuteRecord, Place, Plan, Rate, Room, RoomState, SliceId, Stretch, Ticket, Timestamp, Token, Turnout,
-    Valve, Window,
+    Admission, AdmittedBy, AuditNote, AuditSubject, AuditedChange, Author, HelpCall, KeyOrder, LineProgress,
+    LineTotals, MinuteRecord, Place, Plan, Rate, Room, RoomState, SliceId, Stretch, Ticket, Timestamp, Token,
+    Turnout, Valve, Window,
 };
 
 use crate::support::room;
@@ -374,7 +374,10 @@ fn who_asked_for_help_is_found() {
     let admission = admission(AdmittedBy::Door);
     assert_eq!(block_on(store.admission(call().place.token)).unwrap(), Some(admission));
     let entries = block_on(store.entries(1)).unwrap();
-    assert_eq!(entries.into_iter().map(|entry| entry.change).collect::<Vec<_>>(), [call().let_in()]);
+    assert_eq!(
+        entries.into_iter().map(|entry| entry.change).collect::<Vec<_>>(),
+        [AuditedChange::let_in(&call())]
+    );
 }
 
 fn write_turnout() {
