@@ -16,13 +16,14 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
         let entries = room.entries(AuditEntry::KEPT).await?;
         let last =
             UndoableOrder::last(&entries).map_err(|nothing| anyhow!("the room {} {nothing}", room.name))?;
-        let let_in = |entry: &&AuditEntry| {
-            entry.number > last.number && matches!(entry.change, AuditedChange::LetIn { .. })
+        let let_in = |entry: &AuditEntry| match entry.change {
+            AuditedChange::LetIn { ticket, .. } if entry.number > last.number => Some(ticket),
+            _ => None,
         };
-        if !yes && let Some(since) = entries.iter().rev().find(let_in) {
+        if !yes && let Some(number) = entries.iter().rev().find_map(let_in) {
             let told = format!(
-                "who was {} stays in; this takes back the order before: {}",
-                since.change, last.change
+                "number {number} was let in by hand since, and stays in; this takes back the order before that: {}",
+                last.change
             );
             ask::confirm(&told, "Take that order back?")?;
         }

@@ -62,8 +62,8 @@ async fn call(
 
 fn unknown(code: HelpCode) -> Reply {
     Reply::failed(format!(
-        "knows nobody by the code {code}. A code is good for an hour: ask the visitor to open it again, at the bottom of the \
-         waiting page, and compare every letter"
+        "knows nobody by the code {code}. A code is good for an hour: ask the visitor to open it again, below their place on \
+         the waiting page, and compare every letter"
     ))
 }
 
