@@ -23,13 +23,34 @@ const BEFORE_A_SALE: Duration = Duration::from_hours(1);
 impl OperatedRoom {
     /// What to ask about before this order is given to the room as it is now.
     pub async fn consequence(&self, order: &Order) -> Result<Option<Consequence>, ControlError> {
+        // Any other order costs no status, and works where it can't be read.
+        if !Consequence::may_be_asked(order) {
+            return Ok(None);
+        }
         Ok(Consequence::of(order, &self.status().await?, self.transport.now()))
     }
 }
 
 impl Consequence {
+    fn may_be_asked(order: &Order) -> bool {
+        matches!(
+            order,
+            Order::SetRate { .. }
+                | Order::OpenAt { .. }
+                | Order::Close { .. }
+                | Order::CloseAfter { .. }
+                | Order::End { .. }
+                | Order::Off
+                | Order::Reset { .. }
+        )
+    }
+
     /// Of an order to a room with this status. Dropping a key has [one of its own](Self::of_dropping).
     pub fn of(order: &Order, status: &Status, now: Timestamp) -> Option<Self> {
+        // So that no arm below is forgotten above.
+        if !Self::may_be_asked(order) {
+            return None;
+        }
         let (room, waiting) = (&status.room, status.line.waiting);
         let name = &room.settings.room;
         let (told, question) = match order {
