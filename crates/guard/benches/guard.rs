@@ -59,6 +59,7 @@ fn claims(sub: String, now: u64) -> Claims {
         aud: NAME.into(),
         sub,
         queue_position: Some(4711),
+        window: None,
         nonce: None,
         token_use: TOKEN_USE.into(),
         iat: now,

@@ -7,6 +7,7 @@
 //! | [`Claims`], [`Nonce`] | both sides: what a pass says |
 //! | [`Jwk`], [`Jwks`], [`Verifier`] | the shop: public keys, and the check of a pass. No private key, no network. |
 //! | [`ShownIn`] | both sides: whether a person sees the answer |
+//! | [`GuardReport`], [`SessionRules`] | both sides: whom a guard counts in the shop, and how long sessions last |
 //! | [`Discovery`] | both sides: where an issuer publishes its keys |
 //! | [`KeyRecord`] | the room and its operator: which keys are published, and when the room signs with which |
 //! | [`SecretKeys`], [`PrivateKey`], [`Signer`] | the room: what it signs with |
@@ -17,6 +18,7 @@
 mod claims;
 mod discovery;
 mod error;
+mod guard_report;
 mod jwks;
 mod key_record;
 mod key_ring;
@@ -31,6 +33,7 @@ mod verifier;
 pub use claims::{Claims, TOKEN_USE, is_subject, subject};
 pub use discovery::Discovery;
 pub use error::PassError;
+pub use guard_report::{GuardName, GuardNameError, GuardReport, SessionRules};
 pub use jwks::{Jwk, Jwks};
 pub use key_record::{KeyRecord, KeyRefusal, KeyState, PublishedKey};
 pub use key_ring::{KeyRing, PrivateKey};

@@ -55,6 +55,7 @@ mod tests {
             aud: "sale".into(),
             sub: "visitor".into(),
             queue_position: None,
+            window: None,
             nonce: None,
             token_use: TOKEN_USE.into(),
             iat: 1,

@@ -94,6 +94,7 @@ mod tests {
             aud: "sale".into(),
             sub: "visitor".into(),
             queue_position: Some(4711),
+            window: None,
             nonce: None,
             token_use: TOKEN_USE.into(),
             iat: NOW,

@@ -3,11 +3,12 @@
 use pass::{Claims, Nonce, TOKEN_USE, subject};
 use waitroom::{Room, Ticket, Timestamp, Token};
 
-/// The contents of a visitor's pass. `ticket` is the number that they waited with, if they waited.
+/// The contents of a visitor's pass. `ticket` is the number that they waited with, if they waited, and `window` released them.
 pub(crate) fn claims(
     room: &Room,
     token: Token,
     ticket: Option<Ticket>,
+    window: Option<u64>,
     nonce: Option<Nonce>,
     now: Timestamp,
 ) -> Claims {
@@ -16,6 +17,7 @@ pub(crate) fn claims(
         aud: room.settings.room.to_string(),
         sub: subject(&token.to_string()),
         queue_position: ticket.map(Ticket::get),
+        window,
         nonce,
         token_use: TOKEN_USE.into(),
         iat: now.as_secs(),
@@ -44,6 +46,7 @@ mod tests {
             aud: "sale".into(),
             sub: subject("01010101010101010101010101010101"),
             queue_position: Some(4711),
+            window: Some(17),
             nonce: Some(nonce.clone()),
             token_use: "access".into(),
             iat: 1_800_000_000,
@@ -52,8 +55,8 @@ mod tests {
         };
         let ticket = Some(Ticket::new(4711).unwrap());
         let token = Token::from_bytes([1; 16]);
-        assert_eq!(claims(&room, token, ticket, Some(nonce), now), expected);
-        let without = claims(&room, token, None, None, now);
-        assert_eq!((without.queue_position, without.nonce), (None, None));
+        assert_eq!(claims(&room, token, ticket, Some(17), Some(nonce), now), expected);
+        let without = claims(&room, token, None, None, None, now);
+        assert_eq!((without.queue_position, without.window, without.nonce), (None, None, None));
     }
 }

@@ -533,7 +533,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     ) -> Result<DoorAnswer, ProducerError> {
         let now = self.clock.now();
         let signer = self.keys.signer(self.store.ledger(), room.settings.lifetimes.pass, now).await?;
-        let pass = signer.sign(&claims(room, token, ticket, request.nonce(), now))?;
+        let pass = signer.sign(&claims(room, token, ticket, None, request.nonce(), now))?;
         Ok(DoorAnswer::shop(room.settings.shop.with_pass(&pass)))
     }
 

@@ -136,6 +136,7 @@ impl Shop {
             aud: "sale".into(),
             sub: visitor.into(),
             queue_position: Some(4711),
+            window: None,
             nonce: None,
             token_use: TOKEN_USE.into(),
             iat: self.now,

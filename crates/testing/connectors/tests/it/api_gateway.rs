@@ -16,6 +16,7 @@ fn claims() -> Claims {
         aud: "sale".into(),
         sub: "ab".repeat(32),
         queue_position: Some(4711),
+        window: None,
         nonce: None,
         token_use: TOKEN_USE.into(),
         iat: NOW,

@@ -123,6 +123,7 @@ fn a_pass_keeps_its_claims() {
         aud: "sale".into(),
         sub: "visitor".into(),
         queue_position: Some(7),
+        window: Some(3),
         nonce: Some(Nonce::from_bytes([0; 16])),
         token_use: TOKEN_USE.into(),
         iat: 0,

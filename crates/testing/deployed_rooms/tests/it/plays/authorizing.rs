@@ -88,6 +88,7 @@ fn pass(keys: &KeyRing, room: &str, name: &str) -> String {
         aud: name.into(),
         sub: "visitor".into(),
         queue_position: Some(4711),
+        window: None,
         nonce: None,
         token_use: TOKEN_USE.into(),
         iat: now,
