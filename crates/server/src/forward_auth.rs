@@ -116,7 +116,7 @@ pub(crate) fn answered(answer: &GuardAnswer, style: Style) -> HttpResponse {
 }
 
 impl<L: LiveSessions + 'static, C: RoomClient + 'static> HttpService for ForwardAuth<L, C> {
-    async fn answer(&self, request: &Request<Incoming>, sender: IpAddr) -> HttpResponse {
+    async fn answer(&self, request: &mut Request<Incoming>, sender: IpAddr) -> HttpResponse {
         let style = match request.uri().path() {
             Self::AUTH_REQUEST => Style::AuthRequest,
             Self::FORWARD_AUTH => Style::ForwardAuth,

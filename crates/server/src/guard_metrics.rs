@@ -77,7 +77,7 @@ impl<L: LiveSessions, C: RoomClient> GuardMonitor<L, C> {
 }
 
 impl<L: LiveSessions + 'static, C: RoomClient + 'static> HttpService for GuardMonitor<L, C> {
-    async fn answer(&self, request: &Request<Incoming>, _: IpAddr) -> HttpResponse {
+    async fn answer(&self, request: &mut Request<Incoming>, _: IpAddr) -> HttpResponse {
         let (health, metrics) = (async { self.health() }, async { Ok(self.text()) });
         answer_monitoring(request.uri().path(), health, metrics).await
     }

@@ -14,9 +14,14 @@ const CALLS: &[(&str, &str, &str, &[&str])] = &[
         "Producer",
         "dynamodb:GetItem",
         "Ledger",
-        &["admission/*", "help/*", "key/*", "permits", "progress", "room"],
+        &["admission/*", "guards", "help/*", "key/*", "permits", "progress", "room"],
     ),
-    ("Producer", "dynamodb:PutItem", "Ledger", &["admission/*", "key/private", "key/proof", "key/public"]),
+    (
+        "Producer",
+        "dynamodb:PutItem",
+        "Ledger",
+        &["admission/*", "guards", "key/private", "key/proof", "key/public"],
+    ),
     (
         "Producer",
         "dynamodb:UpdateItem",
@@ -34,7 +39,7 @@ const CALLS: &[(&str, &str, &str, &[&str])] = &[
         "Ledger",
         &["came/*", "minute/*", "status/*", "stock/*", "window/*"],
     ),
-    ("Trigger", "dynamodb:GetItem", "Ledger", &["permits", "progress", "room", "tickets"]),
+    ("Trigger", "dynamodb:GetItem", "Ledger", &["guards", "permits", "progress", "room", "tickets"]),
     ("Trigger", "dynamodb:PutItem", "Ledger", &["window/*"]),
     (
         "Trigger",

@@ -93,7 +93,7 @@ fn the_paths_and_methods_are_those_of_the_table() {
 fn another_method_is_answered_as_on_one_machine() {
     for route in on_aws() {
         let headers = owned(&[("allow", &route.allow()), ("cache-control", "no-store")]);
-        let expected = (405, headers, problem::METHOD_NOT_ALLOWED.to_owned());
+        let expected = (405, headers, route.refusal().to_owned());
         assert_eq!(mock(&method(ANY, route.path)), expected, "{}", route.path);
     }
 }
