@@ -14,7 +14,7 @@
 //! | [`Authorizer`] | says who a visitor is, for a gateway such as Amazon API Gateway |
 //! | [`GuardLayer`] | the guard in front of a tower service: axum, tonic, hyper |
 //!
-//! It needs the room's public keys and nothing else of the room. Times are seconds since 1970. Time and randomness are
+//! It needs the room's public keys, and nothing else of a room that does not count who is in the shop. Times are seconds since 1970. Time and randomness are
 //! arguments: see [`Moment`].
 
 mod answer;
@@ -47,9 +47,11 @@ pub use decide::Guard;
 pub use exchange::{Exchange, Fingerprint};
 pub use file_sessions::FileSessions;
 pub use http_room::HttpRoom;
-pub use identity::{NUMBER_HEADER, SUBJECT_HEADER, strip_identity};
+pub use identity::{END, NUMBER_HEADER, SESSION_HEADER, SUBJECT_HEADER, strip_identity};
 pub use layer::{GuardLayer, GuardService, GuardedFuture};
-pub use live_sessions::{LiveSession, LiveSessions, MemorySessions, OneSession, Opening, SessionsFault};
+pub use live_sessions::{
+    LiveSession, LiveSessions, MemorySessions, OneSession, Opening, SessionCounts, SessionsFault,
+};
 pub use moment::{Moment, NoRandomness};
 pub use reachability::{Reachability, ReachabilityChange, WhenUnreachable};
 pub use request::GuardedRequest;

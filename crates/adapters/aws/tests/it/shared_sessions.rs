@@ -24,7 +24,8 @@ fn exchanged(id: u8, pass: u64, browser: Option<u8>, now: u64) -> LiveSession {
         pass: fingerprint(pass),
         browser: browser.map(|browser| fingerprint(browser.into())),
     });
-    LiveSession { id: SessionId::from_bytes([id; 16]), pass, exchange, opened: now, until: now + 1200 }
+    let id = SessionId::from_bytes([id; 16]);
+    LiveSession { id, pass, exchange, opened: now, until: now + 1200, window: None, ended: None }
 }
 
 /// What each visitor's passes have done, to judge both stores by.
@@ -60,7 +61,7 @@ async fn compared(room: TestRoom) {
         let mut rng = StdRng::seed_from_u64(seed);
         let (mut now, reference) = (NOW, MemorySessions::default());
         let mut exchanges = Exchanges::default();
-        let mut seen = HashMap::new();
+        let (mut seen, mut opened) = (HashMap::new(), HashMap::new());
         for step in 0..200_u8 {
             now += [0, 0, 0, 1, 1, 2, 5, 60, 700][rng.random_range(0..9)];
             let subject = format!("{seed}-{}", rng.random_range(0..2));
@@ -76,10 +77,16 @@ async fn compared(room: TestRoom) {
                 assert_eq!(opening, expected, "step {step} of {rule:?}: {session:?}");
                 if matches!(opening, Opening::Opened | Opening::Repeated) {
                     exchanges.judge(&subject, pass, browser, at);
+                    opened.insert(subject, step);
                 }
                 *seen.entry(format!("{opening:?}")).or_insert(0) += 1;
             } else {
-                let session = session(rng.random_range(0..=step), at, at);
+                let own = opened.get(&subject).filter(|_| rng.random_bool(0.5)).copied();
+                let session = session(own.unwrap_or_else(|| rng.random_range(0..=step)), at, at);
+                if rng.random_bool(0.3) {
+                    reference.end(&subject, session.id, at).await.unwrap();
+                    room.guard().end(&subject, session.id, at).await.unwrap();
+                }
                 let expected = reference.keep(&subject, session, at).await.unwrap();
                 let kept = room.guard().keep(&subject, session, at).await.unwrap();
                 assert_eq!(kept, expected, "step {step} of {rule:?}: {session:?}");
