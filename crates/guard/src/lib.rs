@@ -10,6 +10,7 @@
 //! | [`GuardRules`], [`Bypass`] | what the shop's operator decides |
 //! | [`LiveSessions`] | port: one session at a time for each visitor; [`MemorySessions`], [`FileSessions`] |
 //! | [`RoomKeys`] | the room's public keys: given, or fetched over the port [`RoomClient`] and refreshed |
+//! | [`Reporter`] | tells a room with a limit of active visitors how many are in the shop |
 //! | [`Reachability`] | whether the room answers, for operators who let everybody in while it does not |
 //! | [`Authorizer`] | says who a visitor is, for a gateway such as Amazon API Gateway |
 //! | [`GuardLayer`] | the guard in front of a tower service: axum, tonic, hyper |
@@ -33,6 +34,7 @@ mod layer;
 mod live_sessions;
 mod moment;
 mod reachability;
+mod reporter;
 mod request;
 mod room_keys;
 mod rules;
@@ -54,6 +56,7 @@ pub use live_sessions::{
 };
 pub use moment::{Moment, NoRandomness};
 pub use reachability::{Reachability, ReachabilityChange, WhenUnreachable};
+pub use reporter::{ReportKey, ReportKeyError, Reporter, new_guard_name};
 pub use request::GuardedRequest;
 pub use room_keys::{RoomClient, RoomKeys, RoomSilence};
 pub use rules::{GuardRules, GuardTimes};
