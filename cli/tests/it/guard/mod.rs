@@ -5,6 +5,7 @@ mod behind_caddy;
 mod behind_nginx;
 mod fixture;
 mod operating;
+mod reporting;
 mod sharing;
 
 pub(crate) use fixture::Guard;

@@ -10,6 +10,8 @@ use document::Refusal;
 const GUARDS_STATUS: &str = "401";
 /// Where a request goes that the guard lets not through.
 const AWAY: &str = "@beekeeper";
+/// The cookie of an answer with which the shop ends a session, or nothing.
+const ENDED: &str = "$bk_ended";
 
 /// A text to insert at an offset of a file.
 #[derive(Debug, PartialEq, Eq)]
@@ -108,14 +110,24 @@ impl<'t> ShopBlocks<'t> {
         if !includes(self.tree, server, guard) {
             insertions.extend(insertion(server, &included(guard)));
         }
-        let mut told: Vec<FoundDirective<'_>> = Vec::new();
+        let mut told: Vec<(FoundDirective<'_>, &str)> = Vec::new();
         for (parent, page) in &everything {
-            let is_own = page.directive.name() == "error_page" && !parent.is(server);
-            let has_ours = || self.tree.inside(*parent).iter().any(|inner| is_ours(*inner));
-            if !is_own || told.iter().any(|other| other.is(*parent)) || has_ours() {
+            let kind = page.directive.name();
+            let line = match kind {
+                "error_page" => sent_away(),
+                "add_header" => ended(),
+                _ => continue,
+            };
+            let has_ours = || self.tree.inside(*parent).iter().any(|inner| is_ours(*inner, kind));
+            let is_told = told.iter().any(|(other, of)| other.is(*parent) && *of == kind);
+            if parent.is(server) || is_told || has_ours() {
                 continue;
             }
             if parent.file.path != server.file.path {
+                // Other sites know no such cookie. Only a session that the shop ends goes on then, and nobody enters who may not.
+                if kind == "add_header" {
+                    continue;
+                }
                 return Err(Refusal::new(
                     format!(
                         "{page} has an error_page of its own, in a file that other sites may include too"
@@ -127,23 +139,25 @@ impl<'t> ShopBlocks<'t> {
                     ),
                 ));
             }
-            told.push(*parent);
-            insertions.extend(insertion(*parent, &sent_away()));
+            told.push((*parent, kind));
+            insertions.extend(insertion(*parent, &line));
         }
         Ok(insertions)
     }
 
-    /// The `error_page` lines of the http block that a server without one of its own would forget, when it gets the guard's.
-    pub(crate) fn inherited_error_pages(&self) -> String {
-        let is_page = |found: &&FoundDirective<'_>| found.directive.name() == "error_page";
-        let has_own =
-            self.shown_by.iter().any(|server| self.tree.inside(*server).iter().any(|inner| is_page(&inner)));
-        if has_own {
-            return String::new();
-        }
+    /// The lines of the http block that a server without such a line of its own would forget, when it gets the guard's.
+    pub(crate) fn inherited(&self) -> String {
+        const KINDS: [&str; 5] =
+            ["error_page", "add_header", "proxy_hide_header", "fastcgi_hide_header", "uwsgi_hide_header"];
+
         let http = self.tree.inside(self.http);
-        let pages = http.iter().filter(is_page);
-        pages.flat_map(|page| [page.text(), "\n"]).collect()
+        let inherited = |kind: &&str| {
+            let is_kind = |found: &FoundDirective<'_>| found.directive.name() == *kind;
+            !self.shown_by.iter().any(|server| self.tree.inside(*server).iter().any(is_kind))
+        };
+        let kinds: Vec<_> = KINDS.into_iter().filter(inherited).collect();
+        let lines = http.iter().filter(|found| kinds.contains(&found.directive.name()));
+        lines.flat_map(|line| [line.text(), "\n"]).collect()
     }
 
     /// Whether nginx keeps answers for this shop by rules of its own, which would hold for the guard's answers too.
@@ -172,9 +186,14 @@ fn sent_away() -> String {
     format!("error_page {GUARDS_STATUS} = {AWAY};")
 }
 
+/// The line that a location with an `add_header` of its own needs, so that the guard hears when the shop ends a session.
+fn ended() -> String {
+    format!("add_header Set-Cookie {ENDED} always;")
+}
+
 /// A file of the shop without what [`ShopBlocks::guarded`] inserts.
 pub(crate) fn unguarded(text: &str, guard: &str) -> String {
-    let ours = [included(guard), sent_away()];
+    let ours = [included(guard), sent_away(), ended()];
     let lines = text.split_inclusive('\n').filter(|line| !ours.iter().any(|ours| line.trim() == ours));
     // A block in one line has them in that line.
     lines
@@ -285,8 +304,12 @@ fn includes(tree: &NginxTree, server: FoundDirective<'_>, guard: &str) -> bool {
     inside.iter().any(|found| found.directive.name() == "include" && found.directive.first() == guard)
 }
 
-fn is_ours(found: FoundDirective<'_>) -> bool {
-    found.directive.name() == "error_page" && found.directive.has(GUARDS_STATUS) && found.directive.has(AWAY)
+fn is_ours(found: FoundDirective<'_>, kind: &str) -> bool {
+    let ours = match kind {
+        "add_header" => found.directive.has(ENDED),
+        _ => found.directive.has(GUARDS_STATUS) && found.directive.has(AWAY),
+    };
+    found.directive.name() == kind && ours
 }
 
 fn refuse_what_the_guard_needs(found: FoundDirective<'_>) -> Result<(), Refusal> {
@@ -300,7 +323,7 @@ fn refuse_what_the_guard_needs(found: FoundDirective<'_>) -> Result<(), Refusal>
             "says `satisfy any`, so a password or an address would open the shop without a pass, and a pass what needs a password",
             "write `satisfy all`, and name networks that need no pass in guard.toml: bypass_network",
         ),
-        "error_page" if directive.has(GUARDS_STATUS) && !is_ours(found) => (
+        "error_page" if directive.has(GUARDS_STATUS) && !is_ours(found, "error_page") => (
             "has a page for status 401, with which the guard sends visitors to the room",
             "take 401 out of that line",
         ),
@@ -369,6 +392,11 @@ server {   # the real one; really
 		}
 	}
 	location @app { proxy_pass http://127.0.0.1:3000; }
+	location /new/ {
+		add_header X-Frame-Options DENY;
+		error_page 404 = @app;
+		add_header X-Other a;
+	}
 }
 server { listen 443 ssl; server_name blog.example; }
 "#;
@@ -417,7 +445,7 @@ server { listen 443 ssl; server_name blog.example; }
     }
 
     #[test]
-    fn an_awkward_configuration_gets_one_line_and_one_for_each_own_error_page() {
+    fn an_awkward_configuration_gets_one_line_and_one_for_each_own_page_and_header() {
         let machine = Machine::with(AWKWARD);
         let guarded = machine.guarded().unwrap();
         assert_eq!(
@@ -427,6 +455,8 @@ server { listen 443 ssl; server_name blog.example; }
                 "-\tlocation ~ \\.php$ { error_page 404 = @app; fastcgi_pass unix:/run/php.sock; }",
                 "+\tlocation ~ \\.php$ { error_page 401 = @beekeeper; error_page 404 = @app; fastcgi_pass unix:/run/php.sock; }",
                 "+\t\t\terror_page 401 = @beekeeper;",
+                "+\t\tadd_header Set-Cookie $bk_ended always;",
+                "+\t\terror_page 401 = @beekeeper;",
             ]
         );
         let at = |text: &str| guarded.find(text).unwrap();
@@ -545,6 +575,8 @@ server { listen 443 ssl; server_name blog.example; }
         assert!(
             machine.guarded().unwrap().contains("location /a { error_page 401 = @beekeeper; include page; }")
         );
+        fs::write(machine.0.path().join("php"), "location /b { add_header X-A b; }").unwrap();
+        assert_eq!(machine.guarded().unwrap().matches("$bk_ended").count(), 0, "nor a header of one");
         fs::write(machine.0.path().join("php"), "location /b { error_page 404 /b; }").unwrap();
         let refusal = machine.guarded().unwrap_err();
         assert!(
@@ -556,18 +588,27 @@ server { listen 443 ssl; server_name blog.example; }
     #[test]
     fn what_the_http_block_says_still_holds() {
         let shop = "server { listen 443 ssl; server_name shop.example; }";
-        let machine = Machine::of(&[("shop", shop)], "error_page 404 /404.html; proxy_cache_valid 200 1m;");
+        let machine = Machine::of(
+            &[("shop", shop)],
+            "error_page 404 /404.html; add_header X-A b always; proxy_hide_header X-Powered-By; proxy_cache_valid 200 1m;",
+        );
         let tree = machine.tree();
         let blocks = ShopBlocks::find(&tree, "shop.example", None).unwrap();
-        assert_eq!(blocks.inherited_error_pages(), "error_page 404 /404.html;\n");
+        assert_eq!(
+            blocks.inherited(),
+            "error_page 404 /404.html;\nadd_header X-A b always;\nproxy_hide_header X-Powered-By;\n"
+        );
         assert!(blocks.keeps_answers_by_own_rules());
         let own = Machine::of(
-            &[("shop", "server { listen 443 ssl; server_name shop.example; error_page 500 /500.html; }")],
-            "error_page 404 /404.html;",
+            &[(
+                "shop",
+                "server { listen 443 ssl; server_name shop.example; error_page 500 /500.html; add_header X-C d; }",
+            )],
+            "error_page 404 /404.html; add_header X-A b;",
         );
         let tree = own.tree();
         let blocks = ShopBlocks::find(&tree, "shop.example", None).unwrap();
-        assert_eq!(blocks.inherited_error_pages(), "", "nginx had forgotten it already");
+        assert_eq!(blocks.inherited(), "", "nginx had forgotten it already");
         assert!(!blocks.keeps_answers_by_own_rules());
     }
 }

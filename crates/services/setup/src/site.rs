@@ -127,22 +127,22 @@ pub(crate) fn guard(shop: &ShopBlocks<'_>) -> String {
     const KEPT: &str = "    # A yes is kept for a second, under the cookie that it was given for.
     proxy_cache beekeeper_guard;
     open_file_cache max=10000 inactive=5s;
-    proxy_cache_key \"$proxy_host $bk_session\";
+    proxy_cache_key \"$proxy_host $bk_session $bk_end\";
     proxy_cache_bypass $bk_pass;
     proxy_set_header X-Beekeeper-Cached-As $bk_session;";
     const ASKED: &str = "    # Your own rules for kept answers would hold for the guard's too, so it is asked about each request.
     proxy_cache off;";
 
-    let pages = shop.inherited_error_pages();
-    let pages = if pages.is_empty() {
-        pages
+    let inherited = shop.inherited();
+    let inherited = if inherited.is_empty() {
+        inherited
     } else {
         format!(
-            "# Of your http block, because a server block with an error_page of its own forgets them.\n{pages}"
+            "# Of your http block, because a server block with such a line of its own forgets them.\n{inherited}"
         )
     };
     let cache = if shop.keeps_answers_by_own_rules() { ASKED } else { KEPT };
-    filled(include_str!("guard.conf"), &[("@ERROR_PAGES@\n", &*format!("{pages}\n")), ("@CACHE@", cache)])
+    filled(include_str!("guard.conf"), &[("@INHERITED@\n", &*format!("{inherited}\n")), ("@CACHE@", cache)])
 }
 
 fn filled(template: &str, values: &[(&str, &str)]) -> String {
