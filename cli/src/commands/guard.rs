@@ -7,10 +7,10 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use clock::SystemClock;
 use guard::{
-    Bypass, Guard, GuardRules, GuardTimes, HttpRoom, LiveSessions, ReportKey, Reporter, RoomKeys,
-    RoomSilence, SecretHeader, WhenUnreachable,
+    Bypass, Guard, GuardRules, GuardTimes, HttpRoom, LiveSessions, Reporter, RoomKeys, RoomSilence,
+    SecretHeader, WhenUnreachable,
 };
-use pass::{Discovery, SessionRules};
+use pass::{Discovery, ReportKey, SessionRules};
 use rooms::data;
 use serde_json::json;
 use server::connections::{AccessLog, Limits, serve};
@@ -39,8 +39,7 @@ async fn open(arguments: &GuardArguments, json: bool) -> Result<()> {
     let keys = keys(arguments, &rules).await?;
     let GuardData { key, sessions, name, lock } = GuardData::open(&directory, SystemClock.now().as_secs())?;
     let room = || HttpRoom::new(&rules).context("the guard cannot report to the room");
-    let reporter =
-        report_key.map(|key| Ok::<_, anyhow::Error>(Reporter::new(room()?, key, name))).transpose()?;
+    let reporter = report_key.map(|key| anyhow::Ok(Reporter::new(room()?, &key, name)?)).transpose()?;
     let (listeners, directory, reporter) = ((door, monitor), &*directory, reporter.map(Arc::new));
     if let Some(shared) = crate::aws::shared_sessions(&arguments.shared).await? {
         let guard = Guard::new(rules, key, shared, keys);

@@ -62,13 +62,13 @@ impl HttpRoom {
         }
     }
 
-    /// Brings a report to the door, with the report key in the header `Authorization`.
+    /// Brings a report to the room, with the report key in the header `Authorization`.
     pub(crate) async fn report(
         &self,
         authorization: &HeaderValue,
         report: &GuardReport,
     ) -> Result<SessionRules, RoomSilence> {
-        let url = self.rules.door();
+        let url = format!("{}{}", self.rules.room, GuardReport::PATH);
         let body = serde_json::to_vec(report)
             .map_err(|error| RoomSilence::NoAnswer { url: url.clone(), source: error.into() })?;
         let request =

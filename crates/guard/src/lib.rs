@@ -56,7 +56,7 @@ pub use live_sessions::{
 };
 pub use moment::{Moment, NoRandomness};
 pub use reachability::{Reachability, ReachabilityChange, WhenUnreachable};
-pub use reporter::{ReportKey, ReportKeyError, Reporter, new_guard_name};
+pub use reporter::{Reporter, new_guard_name};
 pub use request::GuardedRequest;
 pub use room_keys::{RoomClient, RoomKeys, RoomSilence};
 pub use rules::{GuardRules, GuardTimes};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::str::FromStr;
 
 use aws_lc_rs::rand;
 use base64::Engine;
@@ -65,6 +66,14 @@ impl GuardReport {
 #[derive(Clone)]
 pub struct ReportKey(String);
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReportKeyError {
+    #[error("it is empty")]
+    Empty,
+    #[error("a report key is one line of letters, digits, - and _")]
+    NotOneLine,
+}
+
 /// The digest of a report key: 64 hex digits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -105,6 +114,20 @@ impl ReportKeyDigest {
     /// Its first characters, by which an operator tells two keys apart.
     pub fn short(&self) -> &str {
         self.0.get(..8).unwrap_or_default()
+    }
+}
+
+impl FromStr for ReportKey {
+    type Err = ReportKeyError;
+
+    /// As a file has it: with an end of line.
+    fn from_str(text: &str) -> Result<Self, ReportKeyError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(ReportKeyError::Empty);
+        }
+        let plain = text.bytes().all(|byte| byte.is_ascii_graphic());
+        plain.then(|| Self(text.into())).ok_or(ReportKeyError::NotOneLine)
     }
 }
 
@@ -157,6 +180,17 @@ mod tests {
         });
         assert_eq!(serde_json::to_value(&report).unwrap(), text);
         assert_eq!(serde_json::from_str::<GuardReport>(&text.to_string()).unwrap(), report);
+    }
+
+    #[test]
+    fn a_report_key_is_one_line_of_a_file() {
+        let key = ReportKey::generate().unwrap();
+        let read: ReportKey = format!("{}\r\n", key.as_str()).parse().unwrap();
+        assert_eq!(read.digest(), key.digest());
+        assert_eq!("\n \n".parse::<ReportKey>().unwrap_err(), ReportKeyError::Empty);
+        for wrong in ["two lines\nof it", "a\tb", "schlüssel"] {
+            assert_eq!(wrong.parse::<ReportKey>().unwrap_err(), ReportKeyError::NotOneLine, "{wrong}");
+        }
     }
 
     #[test]

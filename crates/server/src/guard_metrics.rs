@@ -103,7 +103,7 @@ mod tests {
         let rules = GuardRules::new("https://wait.example", "sale");
         let keys = RoomKeys::<HttpRoom>::given(&rules, pass::Jwks::default());
         let room = HttpRoom::new(&rules).unwrap();
-        let reporter = Reporter::new(room, "key".parse().unwrap(), new_guard_name().unwrap());
+        let reporter = Reporter::new(room, &"key".parse().unwrap(), new_guard_name().unwrap()).unwrap();
         let key = SessionKey::new(&SessionKey::generate().unwrap()).unwrap();
         let guard = Arc::new(Guard::new(rules, key, MemorySessions::default(), keys));
         let metrics = Arc::new(GuardMetrics::default());

@@ -127,12 +127,12 @@ fn a_room_with_a_limit_learns_who_is_in_the_shop() {
     assert_eq!(room.count(), 1, "before the first visitor");
     assert!(first.greeting.contains("\nEvery 10 s it tells the room how many visitors are in the shop.\n"));
     let sent = room.reports.lock().unwrap()[0].clone();
-    assert!(sent.starts_with("POST /beekeeper HTTP/1.1\r\n"), "{sent}");
+    assert!(sent.starts_with("POST /guard HTTP/1.1\r\n"), "{sent}");
     for line in ["authorization: Bearer key_of-the-room", "content-type: application/json"] {
         assert!(sent.lines().any(|found| found == line), "{line} in {sent}");
     }
     let report = room.reported(1);
-    assert!(report.live == 0 && report.opened.is_empty(), "{report:?}");
+    assert!(report.live == 0 && report.opened.is_empty() && report.pass == 300, "{report:?}");
     assert!((begun..=millis()).contains(&report.made), "{report:?}");
     let name = report.guard;
 
