@@ -1,5 +1,6 @@
 //! A shop behind `beekeeper guard`: its flags, its answers, and nginx and Caddy with the shipped configurations.
 
+mod active;
 mod answers;
 mod behind_caddy;
 mod behind_nginx;

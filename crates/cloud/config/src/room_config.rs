@@ -22,8 +22,14 @@ pub(crate) const ROOM: Setting<RoomId> =
 
 type Minutes = Whole<1, { 14 * 24 * 60 }>;
 
+/// By how many percent more than the rate may be let in; 0 is none.
+pub type MostSurplus = Whole<0, { Oversubscription::MAX.get() }>;
+
+/// How many visitors may be in the shop at once; 0 is any number.
+pub type MostActive = Whole<0, { ActiveLimit::MAX }>;
+
 /// As [`ActiveLimit::LONGEST`] allows.
-type SessionMinutes = Whole<1, { 12 * 60 }>;
+pub type SessionMinutes = Whole<1, { 12 * 60 }>;
 
 /// Defines [`RoomConfig`] and [`SETTINGS`]. A row is:
 ///
@@ -198,9 +204,9 @@ room_config! {
         /// `line`, `overflow` (docs/overflow.md) or `observe` (docs/observe.md). Later, use `beekeeper mode`.
         mode: Mode = Text("line") => "Mode";
         /// Let in up to so many percent more, like 30, to make up for visitors who don't come: docs/no-shows.md. 0: none.
-        oversubscribe_percent: Whole<0, { Oversubscription::MAX.get() }> = Number(0) => "OversubscribePercent";
+        oversubscribe_percent: MostSurplus = Number(0) => "OversubscribePercent";
         /// At most so many visitors in the shop at once, like 2000: docs/active-visitors.md. 0: any number.
-        active_visitors: Whole<0, { ActiveLimit::MAX }> = Number(0) => "ActiveVisitors";
+        active_visitors: MostActive = Number(0) => "ActiveVisitors";
         /// With `active_visitors`: for how many minutes a visitor may do nothing in the shop.
         idle_minutes: SessionMinutes = Number(20) => "IdleMinutes";
         /// With `active_visitors`: how many minutes a visit lasts at most.
@@ -325,7 +331,7 @@ impl RoomConfig {
     }
 
     /// Checks the settings that depend on each other.
-    fn consistent(self) -> Result<Self, Mistakes> {
+    pub fn consistent(self) -> Result<Self, Mistakes> {
         if let Some(mistake) = self.mistake_about_active() {
             return Err(vec![mistake].into());
         }

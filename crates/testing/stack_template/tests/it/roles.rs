@@ -190,4 +190,7 @@ fn there_are_no_other_roles_and_no_other_grants() {
     let permission = stack.properties("DoorPermission").unwrap();
     assert_eq!(permission["FunctionName"], "Producer");
     assert!(permission["SourceArn"].as_str().unwrap().ends_with("/*/*/beekeeper"));
+    let permission = stack.properties("GuardPermission").unwrap();
+    assert_eq!(permission["FunctionName"], "Producer");
+    assert!(permission["SourceArn"].as_str().unwrap().ends_with("/*/POST/guard"));
 }

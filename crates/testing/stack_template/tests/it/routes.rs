@@ -157,7 +157,7 @@ fn whoever_is_no_browser_gets_the_error_of_one_machine() {
 fn each_route_goes_where_the_table_says() {
     for route in on_aws() {
         let path = route.path;
-        let method = method("get", path);
+        let method = method(&route.methods[0].to_lowercase(), path);
         let integration = method.integration();
         let (kind, target) = match route.on_aws {
             AwsHandler::Function => ("aws_proxy", ":lambda:path/".to_owned()),
