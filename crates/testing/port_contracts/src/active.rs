@@ -85,13 +85,13 @@ async fn counted<F: Fixture>(fixture: &F, since: Timestamp) -> Vec<(u64, u64, bo
     counts
 }
 
-pub async fn a_window_admissions_with_its_quota_until_its_consumers_have_said_what_it_let_in<F: Fixture>() {
+pub async fn a_window_counts_with_its_quota_until_its_consumers_have_said_what_it_let_in<F: Fixture>() {
     let fixture = F::new().await;
     let since = fixture.now() - Duration::from_hours(1);
     let plan = begun(&fixture, None, Duration::from_secs(70)).await;
     let slices: Vec<_> = plan.slice_ids().collect();
     assert_eq!(slices.len(), 2);
-    let_in(&fixture, slices[0], 0..7, true).await;
+    let_in(&fixture, slices[0], 1..8, true).await;
     let_in(&fixture, slices[1], 10..15, false).await;
     assert_eq!(counted(&fixture, since).await, [(1, 1500, false)], "one may still let somebody in");
     let_in(&fixture, slices[1], 15..15, true).await;

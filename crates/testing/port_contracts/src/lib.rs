@@ -74,7 +74,7 @@ macro_rules! port_contracts {
             active::the_latest_report_of_each_guard_is_kept,
             active::of_concurrent_guards_every_report_is_kept,
             active::too_many_guards_push_out_the_oldest,
-            active::a_window_admissions_with_its_quota_until_its_consumers_have_said_what_it_let_in,
+            active::a_window_counts_with_its_quota_until_its_consumers_have_said_what_it_let_in,
             active::windows_that_ended_before_then_are_not_counted,
             active::a_difference_that_pages_should_show_is_kept_with_the_room,
             slices::a_plan_is_written_once,
