@@ -57,7 +57,12 @@ http {
     access_log off;
     client_body_temp_path FOLDER/body; proxy_temp_path FOLDER/proxy; fastcgi_temp_path FOLDER/fastcgi;
     uwsgi_temp_path FOLDER/uwsgi; scgi_temp_path FOLDER/scgi;
-    server { listen 127.0.0.1:BACKEND; location / { return 200 'shop $request_uri'; } }
+    proxy_set_header X-Site seals;
+    server {
+        listen 127.0.0.1:BACKEND;
+        location / { return 200 'shop $request_uri'; }
+        location ~ /who$ { return 200 'subject=[$http_x_beekeeper_subject] number=[$http_x_beekeeper_number] site=[$http_x_site]'; }
+    }
     include FOLDER/etc/conf.d/*.conf;
     include FOLDER/etc/sites-enabled/*;
 }
@@ -450,7 +455,9 @@ fn walk(machine: &mut Machine, before: &BTreeMap<PathBuf, (u32, Vec<u8>)>) {
     let added: Vec<_> =
         added.iter().filter(|line| line.starts_with('+') && !line.starts_with("+++")).collect();
     let include = format!("+\tinclude {};", machine.folder.join("etc/beekeeper-guard.conf").display());
-    assert_eq!(added, [&&*include, &"+\t\terror_page 401 = @beekeeper;"], "{shown}");
+    let [first, headers, page] = &*added else { panic!("{shown}") };
+    assert_eq!([**first, **page], [&*include, "+\t\terror_page 401 = @beekeeper;"], "{shown}");
+    assert!(headers.contains("location / { proxy_set_header X-Beekeeper-Subject $bk_subject; "), "{shown}");
     let said = machine.set_up(&[]);
     assert!(said.contains("beekeeper doctor demo --local"), "{said}");
     from_now_on("the guard is asked", || status(&machine.shop("/tickets/7", &[])) == "303");
@@ -508,6 +515,22 @@ fn visitors_come_and_go(machine: &Machine) {
     let session = cookie(&exchanged);
     let inside = |path: &str| machine.shop(path, &["--header", &session]);
     assert!(inside("/own/x").ends_with("shop /app/own/x"));
+
+    // The shop is told by the guard who that is, whatever the visitor says, also in a location with headers of its own.
+    let forged = ["X-Beekeeper-Subject: evil", "x-beekeeper-number: 1", "Connection: X-Beekeeper-Subject"];
+    let forged = forged.map(|header| ["--header", header]).concat();
+    for (path, site) in [("/who", ""), ("/own/who", "seals")] {
+        for more in [&[][..], &forged] {
+            let told = machine.shop(path, &[&["--http1.1", "--header", &session], more].concat());
+            let subject = told.split("subject=[").nth(1).unwrap().split(']').next().unwrap();
+            assert!(
+                subject.len() == 64 && told.ends_with(&format!(" number=[] site=[{site}]")),
+                "{path}: {told}"
+            );
+        }
+    }
+    let bypassing = machine.shop("/.well-known/acme-challenge/who", &forged);
+    assert!(bypassing.ends_with("subject=[] number=[] site=[]"), "{bypassing}");
     let forbidden = inside("/secret/");
     assert!(status(&forbidden) == "403" && forbidden.contains("the shop's own 403"), "{forbidden}");
     let staff = inside("/staff/");

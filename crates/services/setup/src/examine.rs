@@ -98,6 +98,7 @@ mod tests {
             shop_host: "shop.example".into(),
             room_host: "wait.example".into(),
             url: "https://wait.example".into(),
+            ports: [None; 2],
             room_listens: listens(8080),
             guard_listens: listens(port),
             guard_monitor: None,

@@ -7,6 +7,7 @@ mod answer;
 mod crowd;
 pub mod examine;
 mod glob;
+mod identity;
 mod kept;
 mod listen;
 mod plan;

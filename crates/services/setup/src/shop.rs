@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::identity::{HandOver, WAYS};
 use crate::listen::Listen;
 use crate::tree::{FoundDirective, NginxTree};
 use document::Refusal;
@@ -108,42 +109,66 @@ impl<'t> ShopBlocks<'t> {
         if !includes(self.tree, server, guard) {
             insertions.extend(insertion(server, &included(guard)));
         }
-        let mut told: Vec<FoundDirective<'_>> = Vec::new();
-        for (parent, page) in &everything {
-            let is_own = page.directive.name() == "error_page" && !parent.is(server);
-            let has_ours = || self.tree.inside(*parent).iter().any(|inner| is_ours(*inner));
-            if !is_own || told.iter().any(|other| other.is(*parent)) || has_ours() {
+        let ways = self.ways();
+        let mut told: Vec<(FoundDirective<'_>, String)> = Vec::new();
+        for (parent, own) in &everything {
+            if parent.is(server) {
                 continue;
             }
-            if parent.file.path != server.file.path {
-                return Err(Refusal::new(
-                    format!(
-                        "{page} has an error_page of its own, in a file that other sites may include too"
-                    ),
-                    format!(
-                        "write `{}` beside it once the guard is set up, or move the location into {}",
-                        sent_away(),
-                        server.file.path.display()
-                    ),
-                ));
+            for line in forgotten_beside(*own, &ways) {
+                let is_told = told.iter().any(|(other, told)| other.is(*parent) && *told == line.text);
+                if is_told || self.tree.inside(*parent).iter().any(|inner| line.is_there(*inner)) {
+                    continue;
+                }
+                if parent.file.path != server.file.path {
+                    return Err(Refusal::new(
+                        format!(
+                            "{own} has {} {} of its own, in a file that other sites may include too",
+                            if own.directive.name() == "error_page" { "an" } else { "a" },
+                            own.directive.name()
+                        ),
+                        format!(
+                            "write `{}` beside it{}, or move the location into {}",
+                            line.by_hand,
+                            if line.by_hand == line.text { " once the guard is set up" } else { "" },
+                            server.file.path.display()
+                        ),
+                    ));
+                }
+                insertions.extend(insertion(*parent, &line.text));
+                told.push((*parent, line.text));
             }
-            told.push(*parent);
-            insertions.extend(insertion(*parent, &sent_away()));
         }
         Ok(insertions)
     }
 
-    /// The `error_page` lines of the http block that a server without one of its own would forget, when it gets the guard's.
-    pub(crate) fn inherited_error_pages(&self) -> String {
-        let is_page = |found: &&FoundDirective<'_>| found.directive.name() == "error_page";
+    /// How the shop's blocks hand requests on.
+    pub(crate) fn ways(&self) -> Vec<&'static HandOver> {
+        let everything: Vec<_> =
+            self.shown_by.iter().flat_map(|server| self.tree.everything_inside(*server)).collect();
+        let is_used = |way: &&HandOver| everything.iter().any(|(_, inner)| inner.directive.name() == way.to);
+        WAYS.iter().filter(is_used).collect()
+    }
+
+    /// Where nginx takes headers whose names have underscores.
+    pub(crate) fn takes_underscores(&self) -> Option<FoundDirective<'t>> {
+        let servers = servers(self.tree, self.http).into_iter().flat_map(|server| self.tree.inside(server));
+        let mut all = self.tree.inside(self.http).into_iter().chain(servers);
+        all.find(|found| is_on(*found, "underscores_in_headers"))
+    }
+
+    /// The lines of the http block, such as `error_page`, that a server without one of its own would forget, when it gets the
+    /// guard's.
+    pub(crate) fn inherited(&self, name: &str) -> String {
+        let is_meant = |found: &&FoundDirective<'_>| found.directive.name() == name;
         let has_own =
-            self.shown_by.iter().any(|server| self.tree.inside(*server).iter().any(|inner| is_page(&inner)));
+            self.shown_by.iter().any(|server| self.tree.inside(*server).iter().any(|inner| is_meant(&inner)));
         if has_own {
             return String::new();
         }
         let http = self.tree.inside(self.http);
-        let pages = http.iter().filter(is_page);
-        pages.flat_map(|page| [page.text(), "\n"]).collect()
+        let lines = http.iter().filter(is_meant);
+        lines.flat_map(|line| [line.text(), "\n"]).collect()
     }
 
     /// Whether nginx keeps answers for this shop by rules of its own, which would hold for the guard's answers too.
@@ -172,9 +197,43 @@ fn sent_away() -> String {
     format!("error_page {GUARDS_STATUS} = {AWAY};")
 }
 
+/// A line that a location needs beside a line of its own, because nginx forgets the guard's there.
+struct NeededLine {
+    text: String,
+    /// What a person may write in its place, before nginx knows the guard's variables.
+    by_hand: String,
+    /// What it sets, as the directive and its first word; or that of the guard's error page.
+    sets: Option<(&'static str, String)>,
+}
+
+impl NeededLine {
+    fn is_there(&self, found: FoundDirective<'_>) -> bool {
+        let Some((directive, name)) = &self.sets else { return is_ours(found) };
+        found.directive.name() == *directive && found.directive.first().eq_ignore_ascii_case(name)
+    }
+}
+
+/// What nginx forgets in a block because of this line in it.
+fn forgotten_beside(own: FoundDirective<'_>, ways: &[&'static HandOver]) -> Vec<NeededLine> {
+    let name = own.directive.name();
+    if name == "error_page" {
+        return vec![NeededLine { text: sent_away(), by_hand: sent_away(), sets: None }];
+    }
+    let way = ways.iter().find(|way| way.sets == name);
+    way.map_or_else(Vec::new, |way| {
+        way.lines()
+            .map(|(header, text)| {
+                let by_hand = format!("{} {header} \"\";", way.sets);
+                NeededLine { text, by_hand, sets: Some((way.sets, header)) }
+            })
+            .into()
+    })
+}
+
 /// A file of the shop without what [`ShopBlocks::guarded`] inserts.
 pub(crate) fn unguarded(text: &str, guard: &str) -> String {
-    let ours = [included(guard), sent_away()];
+    let mut ours = vec![included(guard), sent_away()];
+    ours.extend(WAYS.iter().flat_map(|way| way.lines().map(|(_, line)| line)));
     let lines = text.split_inclusive('\n').filter(|line| !ours.iter().any(|ours| line.trim() == ours));
     // A block in one line has them in that line.
     lines
@@ -554,12 +613,66 @@ server { listen 443 ssl; server_name blog.example; }
     }
 
     #[test]
+    fn a_location_with_headers_of_its_own_gets_the_guards() {
+        let text = "server {
+    listen 443 ssl;
+    server_name shop.example;
+    location / {
+        proxy_pass http://127.0.0.1:3000;
+        proxy_set_header Host $host;
+        proxy_set_header X-Beekeeper-Number mine;
+        location /deep { proxy_read_timeout 1s; }
+    }
+    location ~ \\.php$ {
+        include php;
+        fastcgi_pass unix:/run/php.sock;
+    }
+    location /unused { uwsgi_param A b; }
+}
+";
+        let machine = Machine::with(text);
+        fs::write(machine.0.path().join("php"), "fastcgi_param A b;\nfastcgi_param C d;").unwrap();
+        let guarded = machine.guarded().unwrap();
+        assert_eq!(
+            lines_added(text, &guarded),
+            [
+                "+    include /etc/nginx/beekeeper-guard.conf;",
+                "+        proxy_set_header X-Beekeeper-Subject $bk_subject;",
+                "+        fastcgi_param HTTP_X_BEEKEEPER_SUBJECT $bk_subject if_not_empty;",
+                "+        fastcgi_param HTTP_X_BEEKEEPER_NUMBER $bk_number if_not_empty;",
+            ]
+        );
+        assert_eq!(unguarded(&guarded, GUARD), text);
+        fs::write(machine.0.path().join("sites/shop"), &guarded).unwrap();
+        assert_eq!(machine.guarded().unwrap(), guarded, "a second run has nothing to change");
+
+        let elsewhere = "server { listen 443 ssl; server_name shop.example; include app; }";
+        let machine = Machine::with(elsewhere);
+        let app = |more: &str| {
+            let text = format!("location / {{ proxy_pass http://a; proxy_set_header Host a; {more} }}");
+            fs::write(machine.0.path().join("app"), text).unwrap();
+        };
+        app("");
+        let tree = machine.tree();
+        let shop = ShopBlocks::find(&tree, "shop.example", None).unwrap();
+        let refusal = shop.guarded(GUARD).unwrap_err();
+        assert!(refusal.to_string().contains("app:1 has a proxy_set_header of its own"), "{refusal}");
+        let advice = refusal.advice.unwrap();
+        assert!(
+            advice.starts_with("write `proxy_set_header X-Beekeeper-Subject \"\";` beside it, or"),
+            "{advice}"
+        );
+        app("proxy_set_header X-Beekeeper-Subject ''; proxy_set_header X-Beekeeper-Number '';");
+        assert!(machine.guarded().unwrap().contains("include app"));
+    }
+
+    #[test]
     fn what_the_http_block_says_still_holds() {
         let shop = "server { listen 443 ssl; server_name shop.example; }";
         let machine = Machine::of(&[("shop", shop)], "error_page 404 /404.html; proxy_cache_valid 200 1m;");
         let tree = machine.tree();
         let blocks = ShopBlocks::find(&tree, "shop.example", None).unwrap();
-        assert_eq!(blocks.inherited_error_pages(), "error_page 404 /404.html;\n");
+        assert_eq!(blocks.inherited("error_page"), "error_page 404 /404.html;\n");
         assert!(blocks.keeps_answers_by_own_rules());
         let own = Machine::of(
             &[("shop", "server { listen 443 ssl; server_name shop.example; error_page 500 /500.html; }")],
@@ -567,7 +680,7 @@ server { listen 443 ssl; server_name blog.example; }
         );
         let tree = own.tree();
         let blocks = ShopBlocks::find(&tree, "shop.example", None).unwrap();
-        assert_eq!(blocks.inherited_error_pages(), "", "nginx had forgotten it already");
+        assert_eq!(blocks.inherited("error_page"), "", "nginx had forgotten it already");
         assert!(!blocks.keeps_answers_by_own_rules());
     }
 }

@@ -133,16 +133,31 @@ pub(crate) fn guard(shop: &ShopBlocks<'_>) -> String {
     const ASKED: &str = "    # Your own rules for kept answers would hold for the guard's too, so it is asked about each request.
     proxy_cache off;";
 
-    let pages = shop.inherited_error_pages();
-    let pages = if pages.is_empty() {
-        pages
-    } else {
-        format!(
-            "# Of your http block, because a server block with an error_page of its own forgets them.\n{pages}"
-        )
-    };
+    let pages = with_inherited(shop, "error_page", "");
+    let headers: String = shop
+        .ways()
+        .into_iter()
+        .map(|way| {
+            let lines: String = way.lines().into_iter().flat_map(|(_, line)| [line, "\n".into()]).collect();
+            with_inherited(shop, way.sets, &lines)
+        })
+        .collect();
     let cache = if shop.keeps_answers_by_own_rules() { ASKED } else { KEPT };
-    filled(include_str!("guard.conf"), &[("@ERROR_PAGES@\n", &*format!("{pages}\n")), ("@CACHE@", cache)])
+    filled(
+        include_str!("guard.conf"),
+        &[("@HEADERS@\n", &*headers), ("@ERROR_PAGES@\n", &*format!("{pages}\n")), ("@CACHE@", cache)],
+    )
+}
+
+/// Our lines, and before them those of the http block that they make a server block forget.
+fn with_inherited(shop: &ShopBlocks<'_>, name: &str, ours: &str) -> String {
+    let inherited = shop.inherited(name);
+    if inherited.is_empty() {
+        return ours.to_owned();
+    }
+    format!(
+        "# Of your http block, because a server block with {name} of its own forgets them.\n{inherited}{ours}"
+    )
 }
 
 fn filled(template: &str, values: &[(&str, &str)]) -> String {
