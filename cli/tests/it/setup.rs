@@ -261,7 +261,7 @@ impl Machine {
 
     /// The doctor of the room, on a machine that knows both names and trusts the authority. Without root it has a namespace of
     /// its own for that.
-    fn doctor(&self) -> Output {
+    fn doctor(&self, authority: &Path) -> Output {
         const NAMES: &str = "mount --bind \"$0\" /etc/hosts && exec \"$@\"";
 
         let hosts = self.folder.join("hosts");
@@ -269,7 +269,7 @@ impl Machine {
         let mut command = Command::new("unshare");
         command.args(["--map-root-user", "--mount", "sh", "-c", NAMES]).arg(hosts);
         command.arg(env!("CARGO_BIN_EXE_beekeeper")).args(["doctor", "--local", "--data"]);
-        command.arg(self.room.directory.path()).env("SSL_CERT_FILE", &self.authority).output().unwrap()
+        command.arg(self.room.directory.path()).env("SSL_CERT_FILE", authority).output().unwrap()
     }
 
     fn shop(&self, path: &str, more: &[&str]) -> String {
@@ -471,7 +471,15 @@ fn walk(machine: &mut Machine, before: &BTreeMap<PathBuf, (u32, Vec<u8>)>) {
     let unasked = text(&machine.command(&[]).output().unwrap().stderr);
     assert!(unasked.contains("so with these lines nobody gets into shop.example, not even"), "{unasked}");
     fs::write(machine.folder.join("guard.toml"), guard_file).unwrap();
-    let doctor = machine.doctor();
+    // A machine that trusts somebody else says so, and not that nginx or the guard were wrong.
+    let doctor = text(&machine.doctor(&machine.folder.join("wait/fullchain.pem")).stdout);
+    assert!(
+        doctor.contains("this machine doesn't know who signed the certificate: let the server"),
+        "{doctor}"
+    );
+    assert_eq!(doctor.matches("do what stands below `certificate`").count(), 3, "page, keys, shop: {doctor}");
+    assert!(!doctor.contains("let the web server of its URL"), "{doctor}");
+    let doctor = machine.doctor(&machine.authority);
     let said = text(&doctor.stdout);
     assert!(doctor.status.success(), "{said}\n{}", text(&doctor.stderr));
     let told: Vec<_> = said.lines().filter(|line| line.starts_with(char::is_alphabetic)).collect();
