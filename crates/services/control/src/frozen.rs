@@ -98,7 +98,7 @@ fn complete(reply: Reply) -> Reply {
     let sample = Sample { answered: vec![Duration::from_millis(80); SAMPLE_SIZE], failed: 0 };
     let finding = Finding::new(NOON, &sample, Baseline::of(&sample), Verdict::Well, Rate::MIN);
     status.line.left = Some(7);
-    status.findings = vec![Finding { refused: true, ..finding }];
+    status.findings = vec![Finding { refused: true, why: Some("w".to_owned()), ..finding }];
     let refusals = Refusals { requests: 1, since: NOON, reason: "r".to_owned() };
     (status.refusals, status.limited) = (Some(refusals.clone()), Some(refusals));
     status.refusals_missing = Some("m".to_owned());
