@@ -48,7 +48,9 @@ async fn examine_deployed(arguments: &ExamineRoom, json: bool) -> Result<()> {
     let account = match signed_in {
         Ok(account) => account,
         Err(error) => {
-            no_functions(&bundle, &config).into_iter().for_each(|check| screen.add(check));
+            if let Some(check) = no_functions(&bundle, &config) {
+                screen.add(check);
+            }
             screen.add(no_credentials(&error));
             screen.run(doctor::of_room(&examined)).await;
             // The summary is less than what is wrong: the exit code says that access was denied.
