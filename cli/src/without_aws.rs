@@ -44,6 +44,10 @@ pub(crate) fn architectures() -> Vec<&'static str> {
     Vec::new()
 }
 
+pub(crate) fn shares_sessions(_: &SharedTable) -> bool {
+    false
+}
+
 pub(crate) async fn shared_sessions(_: &SharedTable) -> Result<Option<deployed::SharedSessions>> {
     Ok(None)
 }

@@ -20,8 +20,9 @@ use super::time;
   beekeeper guard spring-sale --room https://wait.example
   beekeeper guard spring-sale --room https://wait.example --one-session first --bind
   beekeeper guard spring-sale --room https://wait.example --bypass-path /static/ --bypass-path /robots.txt
-  beekeeper guard spring-sale --room https://wait.example --bypass-network 10.0.0.0/8 --trust-proxy 127.0.0.1
+  beekeeper guard spring-sale --room https://wait.example --bypass-network 198.51.100.7 --trust-proxy 127.0.0.1
   beekeeper guard spring-sale --room https://wait.example --listen 10.0.0.5:8090 --metrics 9101
+  beekeeper guard spring-sale --room https://wait.example --report-key /etc/beekeeper/report-key
   beekeeper guard --config /etc/beekeeper/guard.toml            the guard as a service: docs/hosting/guard.toml
   beekeeper guard demo --room http://localhost:8080 --http      the guard of a demonstration
 
@@ -80,6 +81,10 @@ pub(crate) struct GuardArguments {
     /// Let everybody in after the room has not answered for so long, from 1m to 1h, until it answers again [default: never]
     #[arg(long, value_name = "TIME", value_parser = time::between("1m", "1h"), conflicts_with = "keys")]
     pub(crate) open_after: Option<Duration>,
+    /// File with the key by which a room that limits active visitors knows this guard: tell the room every 10 s how many are in the
+    /// shop. On its operator's machine: beekeeper keys guard NAME > FILE
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) report_key: Option<PathBuf>,
     /// The shop is reached by http and not by https: only for a test on this machine
     #[arg(long)]
     pub(crate) http: bool,

@@ -36,6 +36,20 @@ pub(crate) enum KeysCommand {
         after_help = examples("Examples:\n  beekeeper keys drop spring-sale Qm9vdH\n  beekeeper keys drop --local Qm9vdH --yes")
     )]
     Drop(DropKey),
+    /// Print a new report key for the shop's guards, in a room with a limit of active visitors
+    ///
+    /// A guard shows it when it reports how many visitors are in the shop: `beekeeper guard --report-key FILE`. The key before it
+    /// counts no more, so give every guard the new one. Until then the room counts with what they reported last.
+    #[command(
+        after_help = examples("Examples:\n  beekeeper keys guard spring-sale > report.key\n  beekeeper keys guard --local")
+    )]
+    Guard(GuardKeyArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GuardKeyArguments {
+    #[command(flatten)]
+    pub(crate) which: Which,
 }
 
 #[derive(Debug, Args)]

@@ -50,7 +50,7 @@ pub(crate) struct Local {
     /// Visitors of a demonstration who always wait ahead of you; 0 for none [default: 8; with --shop or --url 0]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1000))]
     pub(crate) visitors: Option<u32>,
-    /// Write --title, --shop, --rate, --page, --throttle and --health into the room's configuration file
+    /// Write what these flags set of the room into its configuration file: its title, shop, rate and so on
     #[arg(long)]
     pub(crate) save: bool,
     /// Address or network of a proxy whose X-Forwarded-For is believed; repeat it for several

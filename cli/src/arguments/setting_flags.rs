@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueHint};
-use config::{PageFolder, RoomConfig};
+use config::{MostActive, MostSurplus, PageFolder, RoomConfig, SessionMinutes};
 use page::Design;
 use waitroom::{Mode, Rate, Title, WebUrl};
 
 use super::which::KNOWS_AWS;
-use super::{Removable, Throttling};
+use super::{Removable, Throttling, time};
 
 const RATE: &str = if KNOWS_AWS {
     "Visitors who may enter a minute, from 1 to 270000. An AWS account may bear less: docs/crowd.md"
@@ -31,6 +31,18 @@ pub(crate) struct SettingFlags {
     /// straight in, and is counted [default: line]
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<Mode>,
+    /// Let in up to so many percent more, to make up for visitors who don't come; 0 for none: docs/no-shows.md
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) oversubscribe: Option<MostSurplus>,
+    /// At most so many visitors in the shop at once; 0 for any number: docs/active-visitors.md
+    #[arg(long, value_name = "VISITORS")]
+    pub(crate) active_visitors: Option<MostActive>,
+    /// With --active-visitors: how long a visitor may do nothing in the shop, from 1m to 12h [default: 20m]
+    #[arg(long, value_name = "TIME", value_parser = whole_minutes)]
+    pub(crate) idle: Option<SessionMinutes>,
+    /// With --active-visitors: how long a visit lasts at most, from 1m to 12h [default: 2h]
+    #[arg(long, value_name = "TIME", value_parser = whole_minutes)]
+    pub(crate) session: Option<SessionMinutes>,
     #[command(flatten)]
     pub(crate) throttling: Throttling,
     /// URL that the throttle measures, which needs no pass; '' removes it [default: the shop's URL]
@@ -44,7 +56,19 @@ pub(crate) struct SettingFlags {
 impl SettingFlags {
     /// Sets what has a flag. Everything else stays.
     pub(crate) fn apply(&self, config: &mut RoomConfig) -> Result<()> {
-        let Self { title, shop, rate, mode, throttling, health, page } = self;
+        let Self {
+            title,
+            shop,
+            rate,
+            mode,
+            oversubscribe,
+            active_visitors,
+            idle,
+            session,
+            throttling,
+            health,
+            page,
+        } = self;
         if let Some(title) = title {
             config.title.clone_from(title);
         }
@@ -53,6 +77,10 @@ impl SettingFlags {
         }
         config.rate = rate.unwrap_or(config.rate);
         config.mode = mode.or(config.mode);
+        config.oversubscribe_percent = oversubscribe.or(config.oversubscribe_percent);
+        config.active_visitors = active_visitors.or(config.active_visitors);
+        config.idle_minutes = idle.or(config.idle_minutes);
+        config.session_minutes = session.or(config.session_minutes);
         config.throttle = throttling.wanted().unwrap_or(config.throttle);
         config.health = Removable::or_kept(health.as_ref(), config.health.take());
         config.page = match page {
@@ -60,8 +88,18 @@ impl SettingFlags {
             Some(Removable::Nothing) => None,
             Some(Removable::Value(folder)) => Some(checked_page(folder)?),
         };
+        *config = config.clone().consistent()?;
         Ok(())
     }
+}
+
+/// A time as people type it, which the room's file has in minutes.
+fn whole_minutes(text: &str) -> Result<SessionMinutes, String> {
+    let time = time::between("1m", "12h")(text)?;
+    if time.as_secs() % 60 > 0 {
+        return Err("must be whole minutes".into());
+    }
+    (time.as_secs() / 60).to_string().parse()
 }
 
 /// The folder of a page, as an absolute path, because later commands may run in another directory.

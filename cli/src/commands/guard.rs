@@ -7,10 +7,10 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use clock::SystemClock;
 use guard::{
-    Bypass, Guard, GuardRules, GuardTimes, HttpRoom, LiveSessions, RoomKeys, RoomSilence, SecretHeader,
-    WhenUnreachable,
+    Bypass, Guard, GuardRules, GuardTimes, HttpRoom, LiveSessions, Reporter, RoomKeys, RoomSilence,
+    SecretHeader, WhenUnreachable,
 };
-use pass::Discovery;
+use pass::{Discovery, ReportKey, SessionRules};
 use rooms::data;
 use serde_json::json;
 use server::connections::{AccessLog, Limits, serve};
@@ -31,19 +31,22 @@ pub(crate) fn run(arguments: &GuardArguments, json: bool) -> Result<()> {
 
 async fn open(arguments: &GuardArguments, json: bool) -> Result<()> {
     let asked_to_stop = asked_to_stop()?;
+    let report_key = report_key(arguments)?;
     let door = listen_at(arguments.listen, "--listen").await?;
     let monitor = listen_for_monitoring(arguments.metrics).await?;
     let rules = rules(arguments)?;
     let directory = directory(arguments)?;
     let keys = keys(arguments, &rules).await?;
-    let GuardData { key, sessions, lock } = GuardData::open(&directory, SystemClock.now().as_secs())?;
-    let (listeners, directory) = ((door, monitor), &*directory);
+    let GuardData { key, sessions, name, lock } = GuardData::open(&directory, SystemClock.now().as_secs())?;
+    let room = || HttpRoom::new(&rules).context("the guard cannot report to the room");
+    let reporter = report_key.map(|key| anyhow::Ok(Reporter::new(room()?, &key, name)?)).transpose()?;
+    let (listeners, directory, reporter) = ((door, monitor), &*directory, reporter.map(Arc::new));
     if let Some(shared) = crate::aws::shared_sessions(&arguments.shared).await? {
         let guard = Guard::new(rules, key, shared, keys);
-        serve_until(asked_to_stop, guard, listeners, arguments, directory, json).await?;
+        serve_until(asked_to_stop, guard, reporter, listeners, arguments, directory, json).await?;
     } else {
         let guard = Guard::new(rules, key, sessions, keys);
-        serve_until(asked_to_stop, guard, listeners, arguments, directory, json).await?;
+        serve_until(asked_to_stop, guard, reporter, listeners, arguments, directory, json).await?;
     }
     drop(lock);
     if !json {
@@ -56,12 +59,17 @@ async fn open(arguments: &GuardArguments, json: bool) -> Result<()> {
 async fn serve_until(
     asked_to_stop: impl Future<Output = ()>,
     guard: Guard<impl LiveSessions + 'static, HttpRoom>,
+    reporter: Option<Arc<Reporter>>,
     (door, monitor): (TcpListener, Option<TcpListener>),
     arguments: &GuardArguments,
     directory: &Path,
     json: bool,
 ) -> Result<()> {
     let guard = Arc::new(guard);
+    if let Some(reporter) = &reporter {
+        // Now, so that the first visitor's session lasts as long as the room says.
+        reporter.report(&guard).await;
+    }
     let monitored_at = monitor.as_ref().map(TcpListener::local_addr).transpose()?;
     let address = door.local_addr()?;
     let metrics_url = monitored_at.map(|at| format!("http://{at}/metrics"));
@@ -69,7 +77,7 @@ async fn serve_until(
     let greeting = if json {
         greeting_for_scripts(&guard, &listens, directory, metrics_url.as_deref())
     } else {
-        greeting(&guard, &listens, directory, metrics_url.as_deref())
+        greeting(&guard, reporter.is_some(), &listens, directory, metrics_url.as_deref())
     };
     // The guard works even if standard output is closed.
     let _ = say(&greeting);
@@ -84,11 +92,17 @@ async fn serve_until(
     let service = Arc::new(ForwardAuth::new(guard.clone(), proxies, metrics.clone()));
     let door = tokio::spawn(serve(door, service, Limits::of_this_process(), AccessLog::Off, until_the_end()));
     let monitor = monitor.map(|listener| {
-        let (site, limits) = (Arc::new(GuardMonitor::new(guard.clone(), metrics)), Limits::of_monitoring());
+        let (site, limits) =
+            (GuardMonitor::new(guard.clone(), metrics, reporter.clone()), Limits::of_monitoring());
+        let site = Arc::new(site);
         tokio::spawn(serve(listener, site, limits, AccessLog::Off, until_the_end()))
     });
     let watched = guard.clone();
     let watch = tokio::spawn(async move { watched.watch_room().await });
+    let reports = reporter.map(|reporter| {
+        let counted = guard.clone();
+        tokio::spawn(async move { reporter.watch(&counted).await })
+    });
 
     asked_to_stop.await;
     end.send_replace(());
@@ -97,6 +111,9 @@ async fn serve_until(
         monitor.await?;
     }
     watch.abort();
+    if let Some(reports) = reports {
+        reports.abort();
+    }
     Ok(())
 }
 
@@ -126,6 +143,34 @@ fn secret_header(file: &Path) -> Result<SecretHeader> {
     let text = fs::read_to_string(file)
         .with_context(|| format!("could not read the secret header in {}", file.display()))?;
     text.parse().with_context(|| format!("there is no secret header in {}", file.display()))
+}
+
+/// The key for reports, if the guard sends any.
+fn report_key(arguments: &GuardArguments) -> Result<Option<ReportKey>> {
+    let Some(file) = &arguments.report_key else { return Ok(None) };
+    let refused = |problem: &str, advice: &str| Failure::new(Exit::Usage, problem).advising(advice);
+    if crate::aws::shares_sessions(&arguments.shared) {
+        let problem = "--report-key doesn't go with --sessions-table: each of those guards knows a part of the sessions only, so the \
+                       room would count wrong";
+        let advice =
+            "run one guard, with its sessions in --data, or the room without a limit of active visitors";
+        return Err(refused(problem, advice).into());
+    }
+    if arguments.keys.is_some() {
+        let problem = "--report-key doesn't go with --keys: with the keys in a file, the guard never asks the room, so it can't report \
+                       to it either";
+        return Err(refused(problem, "leave --keys out; the guard then gets the keys from the room").into());
+    }
+    let key = fs::read_to_string(file).map_err(anyhow::Error::new);
+    let key = key.and_then(|text| text.parse::<ReportKey>().map_err(anyhow::Error::new));
+    key.map(Some).map_err(|error| {
+        let problem = format!("could not use the report key in {}: {error}", file.display());
+        let advice = format!(
+            "on the machine of the room's operator, this writes it: beekeeper keys guard {} > FILE",
+            arguments.name
+        );
+        Failure::new(Exit::Failed, problem).advising(advice).into()
+    })
 }
 
 fn directory(arguments: &GuardArguments) -> Result<PathBuf> {
@@ -187,6 +232,7 @@ async fn keys(arguments: &GuardArguments, rules: &GuardRules) -> Result<RoomKeys
 
 fn greeting<S: LiveSessions>(
     guard: &Guard<S, HttpRoom>,
+    reports: bool,
     listens: &str,
     directory: &Path,
     metrics: Option<&str>,
@@ -208,6 +254,12 @@ fn greeting<S: LiveSessions>(
     if let WhenUnreachable::Open { after } = rules.unreachable {
         let after = humantime::format_duration(after);
         lines.push(format!("Everybody enters when the room has not answered for {after}."));
+    }
+    if reports {
+        lines.push(format!(
+            "Every {} s it tells the room how many visitors are in the shop.",
+            SessionRules::REPORTED_EVERY
+        ));
     }
     lines.push("Ctrl-C stops it; the sessions are kept.".into());
     lines.join("\n")

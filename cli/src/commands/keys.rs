@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use control::{Consequence, OperatedRoom, Order, Reply, key_json, key_line};
-use pass::KeyRecord;
+use pass::{KeyRecord, ReportKey};
+use serde_json::json;
 
 use crate::arguments::{DropKey, KeysCommand, ManageKeys, Which};
 use crate::ask;
@@ -18,6 +19,7 @@ pub(crate) fn run(keys: &ManageKeys, json: bool, yes: bool) -> Result<()> {
             KeysCommand::List(list) => show(&list.which, Order::Keys, json).await,
             KeysCommand::Rotate(rotate) => show(&rotate.which, rotate_order(rotate.lead_time), json).await,
             KeysCommand::Drop(key) => drop_key(key, json, yes).await,
+            KeysCommand::Guard(guard) => guard_key(&guard.which, json).await,
         }
     })
 }
@@ -48,6 +50,21 @@ async fn drop_key(key: &DropKey, json: bool, yes: bool) -> Result<()> {
     }
     let record = keys_after(&room, Order::DropKey { id }).await?;
     print(&room, &record, json)
+}
+
+/// The key is made here, and the room learns its digest. So it passes nobody but whoever asked for it.
+async fn guard_key(which: &Which, json: bool) -> Result<()> {
+    let room = RoomHandle::find(which).await?.room;
+    let key = ReportKey::generate()?;
+    room.change(Order::GuardKey { digest: key.digest() }).await?;
+    if json {
+        return Ok(say(&json!({ "report_key": key.as_str() }).to_string())?);
+    }
+    say(key.as_str())?;
+    note(
+        "keep it like a password: beekeeper guard --report-key FILE. Guards with the key before it report nothing any more",
+    );
+    Ok(())
 }
 
 async fn keys_after(room: &OperatedRoom, order: Order) -> Result<KeyRecord> {

@@ -37,8 +37,9 @@ server
 	error_page 403 /errors/403.html;
 	location / { proxy_pass http://127.0.0.1:BACKEND; proxy_set_header Host $host; }
 	location /app/own/ {
-		# its own page
+		# its own page, and its own header
 		error_page 404 = @app;
+		add_header X-Own own;
 		proxy_pass http://127.0.0.1:BACKEND;
 	}
 	location @app { proxy_pass http://127.0.0.1:BACKEND; }
@@ -58,10 +59,12 @@ http {
     client_body_temp_path FOLDER/body; proxy_temp_path FOLDER/proxy; fastcgi_temp_path FOLDER/fastcgi;
     uwsgi_temp_path FOLDER/uwsgi; scgi_temp_path FOLDER/scgi;
     proxy_set_header X-Site seals;
+    add_header X-Everywhere yes;
     server {
         listen 127.0.0.1:BACKEND;
         location / { return 200 'shop $request_uri'; }
         location ~ /who$ { return 200 'subject=[$http_x_beekeeper_subject] number=[$http_x_beekeeper_number] site=[$http_x_site]'; }
+        location ~ /thanks$ { add_header Beekeeper-Session end; return 200 'thank you'; }
     }
     include FOLDER/etc/conf.d/*.conf;
     include FOLDER/etc/sites-enabled/*;
@@ -455,8 +458,10 @@ fn walk(machine: &mut Machine, before: &BTreeMap<PathBuf, (u32, Vec<u8>)>) {
     let added: Vec<_> =
         added.iter().filter(|line| line.starts_with('+') && !line.starts_with("+++")).collect();
     let include = format!("+\tinclude {};", machine.folder.join("etc/beekeeper-guard.conf").display());
-    let [first, headers, page] = &*added else { panic!("{shown}") };
-    assert_eq!([**first, **page], [&*include, "+\t\terror_page 401 = @beekeeper;"], "{shown}");
+    let [first, headers, page, end] = &*added else { panic!("{shown}") };
+    let ours =
+        [&*include, "+\t\terror_page 401 = @beekeeper;", "+\t\tadd_header Set-Cookie $bk_ended always;"];
+    assert_eq!([**first, **page, **end], ours, "{shown}");
     assert!(headers.contains("location / { proxy_set_header X-Beekeeper-Subject $bk_subject; "), "{shown}");
     let said = machine.set_up(&[]);
     assert!(said.contains("beekeeper doctor demo --local"), "{said}");
@@ -547,6 +552,15 @@ fn visitors_come_and_go(machine: &Machine) {
     assert_eq!(status(&stranger), "303", "a password alone is no pass");
     let anna = machine.shop("/staff/", &["--header", &session, "--user", "anna:honey"]);
     assert!(anna.ends_with("shop /app/staff/"), "{anna}");
+
+    // The shop ends it, in a location that has a header of its own, and in one that inherits those of the http block.
+    for (path, own) in [("/thanks", "x-everywhere"), ("/own/thanks", "x-own")] {
+        let thanks = inside(path);
+        assert!(thanks.ends_with("thank you") && !header(&thanks, own).is_empty(), "{thanks}");
+        assert_eq!(header(&thanks, "beekeeper-session"), "", "{thanks}");
+        assert!(header(&thanks, "set-cookie").starts_with("__Host-bk_demo_end="), "{thanks}");
+    }
+    assert_eq!(header(&inside("/own/x"), "set-cookie"), "");
 }
 
 /// The first nginx that tests the new configuration is the one that refuses it: the certificate is none.

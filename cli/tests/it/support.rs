@@ -200,7 +200,8 @@ impl RoomUnderTest for Local {
             | Order::Keys
             | Order::RotateKeys
             | Order::RotateKeysAhead { .. }
-            | Order::DropKey { .. } => {
+            | Order::DropKey { .. }
+            | Order::GuardKey { .. } => {
                 unreachable!("no contract orders this")
             }
         };

@@ -303,8 +303,8 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
         {
             self.tally.failed(&error);
         }
-        self.tally.is_over = true;
         if let Ok(room) = self.store.ledger().room().await {
+            self.tally.end(&room);
             self.report(&room).await;
         }
     }

@@ -1,10 +1,10 @@
 //! Converts the door's requests and answers from and to the format of API Gateway.
 
-use lambda_http::http::header::{CACHE_CONTROL, CONTENT_TYPE, COOKIE};
-use lambda_http::http::{Error, HeaderValue, Response};
+use lambda_http::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, COOKIE};
+use lambda_http::http::{Error, HeaderValue, Method, Response};
 use lambda_http::request::{LambdaRequest, RequestContext};
 use lambda_http::{Body, LambdaEvent, Request, RequestExt};
-use producer::{DoorRequest, Nonce};
+use producer::{DoorRequest, GuardReport, Nonce, ReportAnswer, SessionRules};
 use waitroom::readable_cookies;
 
 /// Joins several `Cookie` headers into one. HTTP/2 allows a browser to send them apart, and `lambda_http` keeps only the
@@ -36,6 +36,7 @@ pub fn door_request<'a>(request: &'a Request, cookies: &'a [&'a str]) -> DoorReq
         cookies,
         nonce: parameter(Nonce::PARAMETER),
         asks_for_help: parameter(DoorRequest::HELP).is_some(),
+        again: parameter(SessionRules::AGAIN),
         // The firewall in front of the API limits clients.
         limit: None,
         path: path(request),
@@ -48,6 +49,25 @@ fn path(request: &Request) -> Option<&str> {
         RequestContext::ApiGatewayV1(context) => context.path.as_deref(),
         _ => None,
     }
+}
+
+/// Whether a guard of the shop reports.
+pub fn is_report(request: &Request) -> bool {
+    request.method() == Method::POST && request.raw_http_path().ends_with(GuardReport::PATH)
+}
+
+/// The header by which a guard shows that it may report.
+pub fn authorization(request: &Request) -> Option<&str> {
+    request.headers().get(AUTHORIZATION)?.to_str().ok()
+}
+
+/// What a guard is told.
+pub fn told(answer: ReportAnswer) -> Result<Response<Body>, Error> {
+    Response::builder()
+        .status(answer.status())
+        .header(CACHE_CONTROL, "no-store")
+        .header(CONTENT_TYPE, "application/json")
+        .body(answer.body().into())
 }
 
 /// Whether the path is exactly the door's. API Gateway also routes `/beekeeper/` here, but the relative URLs of our

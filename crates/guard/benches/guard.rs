@@ -6,8 +6,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use guard::{
-    Decision, Guard, GuardOutcome, GuardRules, GuardedRequest, HttpRoom, MemorySessions, Moment, RoomKeys,
-    SessionKey,
+    Decision, Guard, GuardOutcome, GuardRules, GuardedRequest, HttpRoom, LiveSession, LiveSessions,
+    MemorySessions, Moment, OneSession, RoomKeys, SessionId, SessionKey,
 };
 use http::header::COOKIE;
 use http::{HeaderMap, Method};
@@ -51,6 +51,35 @@ async fn measure() {
         assert_eq!(decision.outcome(), GuardOutcome::Entered);
     })
     .await;
+
+    // For a report to the room. Meanwhile no request is decided.
+    for visitors in [10_000, 1_000_000] {
+        let sessions = in_the_shop(visitors, moment.now).await;
+        median(&format!("count {visitors} sessions"), async || {
+            drop(black_box(sessions.counts(moment.now, 7200).unwrap()));
+        })
+        .await;
+    }
+}
+
+/// Visitors who came in over two hours, a window a minute. Half of them are still there.
+async fn in_the_shop(visitors: u64, now: u64) -> MemorySessions {
+    let sessions = MemorySessions::default();
+    for visitor in 0..visitors {
+        let opened = now - 7200 * visitor / visitors;
+        let session = LiveSession {
+            id: SessionId::from_bytes([0; 16]),
+            pass: opened,
+            exchange: None,
+            opened,
+            until: opened + 3600,
+            window: Some(opened / 60),
+            ended: None,
+        };
+        let subject = format!("{visitor:064x}");
+        sessions.open(&subject, session, OneSession::Newest, now).await.unwrap();
+    }
+    sessions
 }
 
 fn claims(sub: String, now: u64) -> Claims {

@@ -1,7 +1,7 @@
 use http::{HeaderMap, Method};
 use pass::{Refused, ShownIn};
 
-use crate::GuardedRequest;
+use crate::{GuardedRequest, SessionId};
 
 /// What to do with a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct ToShop {
     pub subject: Option<String>,
     /// For the header [`NUMBER_HEADER`](crate::NUMBER_HEADER).
     pub number: Option<u64>,
+    /// What the shop may [end](crate::Guard::end). None without a session.
+    pub session: Option<SessionId>,
     pub outcome: GuardOutcome,
 }
 
@@ -58,6 +60,8 @@ pub enum GuardOutcome {
     Circling(Refused),
     /// The pass was exchanged before: sent to the room.
     PassUsed,
+    /// The visitor's session has ended, in a room that counts the active visitors: sent to the room, which gives them a new place.
+    SessionEnded,
     /// The pass is not for this browser: sent to the door for one that is.
     SentForNonce,
     /// The visitor has a session in another browser.
@@ -83,7 +87,7 @@ impl Decision {
 
 impl GuardOutcome {
     /// All words of [`GuardOutcome::as_str`].
-    pub const WORDS: [&str; 14] = [
+    pub const WORDS: [&str; 15] = [
         "bypassed",
         "entered",
         "entered-unguarded",
@@ -93,6 +97,7 @@ impl GuardOutcome {
         "pass-refused",
         "circling",
         "pass-used",
+        "session-ended",
         "sent-for-nonce",
         "taken",
         "framed",
@@ -112,6 +117,7 @@ impl GuardOutcome {
             Self::PassRefused(_) => "pass-refused",
             Self::Circling(_) => "circling",
             Self::PassUsed => "pass-used",
+            Self::SessionEnded => "session-ended",
             Self::SentForNonce => "sent-for-nonce",
             Self::Taken => "taken",
             Self::Framed => "framed",

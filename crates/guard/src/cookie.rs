@@ -1,5 +1,8 @@
 //! The guard's only cookie. It says either that a visitor was sent to the room, or that they have a session. So each answer
 //! sets at most one cookie, which is what `auth_request` of nginx can pass on.
+//!
+//! There is another one that a web server sets for the guard, when the shop ends a session: the web server sees the shop's answer,
+//! and the guard does not.
 
 use std::time::Duration;
 
@@ -8,15 +11,24 @@ use http::{HeaderMap, HeaderValue};
 
 use crate::GuardRules;
 
-/// For how long the page that a visitor asked for is remembered while they wait.
+/// For how long the page that a visitor asked for is remembered while they wait, and the word of the shop that their session is over.
+/// No session is as long.
 pub(crate) const REMEMBERED: Duration = Duration::from_hours(24);
 
-/// The cookie's name.
-///
-/// With the prefix `__Host-`, browsers refuse a cookie that a page of another subdomain sets.
+/// The name of the guard's cookie.
 pub(crate) fn name(rules: &GuardRules) -> String {
+    prefixed(rules, "guard")
+}
+
+/// The name of the cookie with the id of the session that the shop has ended.
+pub(crate) fn end_name(rules: &GuardRules) -> String {
+    prefixed(rules, "end")
+}
+
+/// With the prefix `__Host-`, browsers refuse a cookie that a page of another subdomain sets.
+fn prefixed(rules: &GuardRules, what: &str) -> String {
     let prefix = if rules.https { "__Host-" } else { "" };
-    format!("{prefix}bk_{}_guard", rules.name)
+    format!("{prefix}bk_{}_{what}", rules.name)
 }
 
 /// The values of cookies with this name, the first four. Anybody can write several. The shop's own cookies stand in the same

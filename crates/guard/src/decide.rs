@@ -4,8 +4,8 @@ use std::error::Error;
 use std::time::Duration;
 
 use http::Method;
-use parking_lot::Mutex;
-use pass::{Claims, Nonce, Refused, ShownIn, Verifier};
+use parking_lot::{Mutex, RwLock};
+use pass::{Claims, Nonce, Refused, SessionRules, ShownIn, Verifier};
 
 use crate::complaints::Complaints;
 use crate::exchange::BrowserSecret;
@@ -13,9 +13,9 @@ use crate::session::Session;
 use crate::target::{self, ReturnPath};
 use crate::visitor_cookie::SentVisitor;
 use crate::{
-    Decision, Exchange, GuardAnswer, GuardOutcome, GuardRules, GuardedRequest, LiveSession, LiveSessions,
-    Moment, Opening, Reachability, ReachabilityChange, RoomClient, RoomKeys, SessionId, SessionKey,
-    SessionsFault, ToShop, WhenUnreachable, cookie,
+    Decision, Exchange, GuardAnswer, GuardOutcome, GuardRules, GuardTimes, GuardedRequest, LiveSession,
+    LiveSessions, Moment, Opening, Reachability, ReachabilityChange, RoomClient, RoomKeys, SessionId,
+    SessionKey, SessionsFault, ToShop, WhenUnreachable, cookie,
 };
 
 /// The guard of one shop.
@@ -26,8 +26,24 @@ pub struct Guard<L, C> {
     sessions: L,
     keys: RoomKeys<C>,
     room: Mutex<Reachability>,
+    /// What a room says that counts the active visitors.
+    counting: RwLock<Option<SessionRules>>,
     complaints: Complaints,
     cookie: String,
+    end_cookie: String,
+}
+
+/// Why a visitor has to go to the room.
+struct SentAway {
+    why: GuardOutcome,
+    /// The subject whose admission is used up, because their session has ended.
+    again: Option<String>,
+}
+
+impl From<GuardOutcome> for SentAway {
+    fn from(why: GuardOutcome) -> Self {
+        Self { why, again: None }
+    }
 }
 
 impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
@@ -35,8 +51,10 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
     const DOOR_PATIENCE: u64 = 60;
 
     pub fn new(rules: GuardRules, key: SessionKey, sessions: L, keys: RoomKeys<C>) -> Self {
-        let cookie = cookie::name(&rules);
-        Self { rules, key, sessions, keys, room: Mutex::default(), complaints: Complaints::default(), cookie }
+        let (cookie, end_cookie) = (cookie::name(&rules), cookie::end_name(&rules));
+        let (room, counting) = (Mutex::default(), RwLock::default());
+        let complaints = Complaints::default();
+        Self { rules, key, sessions, keys, room, counting, complaints, cookie, end_cookie }
     }
 
     pub fn rules(&self) -> &GuardRules {
@@ -49,6 +67,26 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
 
     pub fn keys(&self) -> &RoomKeys<C> {
         &self.keys
+    }
+
+    /// What a room that counts the active visitors says of sessions: it replaces what the guard's own rules say. With None they count again,
+    /// and a visitor whose session has ended may come back with another pass.
+    pub fn follow(&self, room: Option<SessionRules>) {
+        *self.counting.write() = room;
+    }
+
+    /// What [`Guard::follow`] was told last.
+    pub fn followed(&self) -> Option<SessionRules> {
+        *self.counting.read()
+    }
+
+    fn times(&self) -> GuardTimes {
+        let own = self.rules.times;
+        self.followed().map_or(own, |room| GuardTimes {
+            idle: Duration::from_secs(room.idle),
+            session: Duration::from_secs(room.session),
+            ..own
+        })
     }
 
     /// Whether everybody is let in now, because the room does not answer and the operator chose so.
@@ -98,6 +136,7 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
 
     /// Whether this request reaches the shop, or else what the guard answers.
     pub async fn decide(&self, request: &GuardedRequest<'_>, moment: Moment) -> Decision {
+        self.hear_of_end(request, moment.now).await;
         if self.rules.bypass.covers(request) {
             return Decision::Enter(ToShop::default());
         }
@@ -112,9 +151,39 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
         match pass.filter(|_| is_arrival) {
             Some(pass) => match self.exchange(request, pass, moment).await {
                 Ok(answer) => Decision::Answer(answer),
-                Err(outcome) => self.send_away(request, moment, outcome),
+                Err(away) => self.send_away(request, moment, &away),
             },
-            None => self.send_away(request, moment, GuardOutcome::Sent),
+            None => self.send_away(request, moment, &GuardOutcome::Sent.into()),
+        }
+    }
+
+    /// The shop has ended this visitor's session. It is over [`LiveSession::FAREWELL`] seconds later.
+    pub async fn end(&self, visitor: &ToShop, now: u64) {
+        if let (Some(subject), Some(id)) = (&visitor.subject, visitor.session)
+            && let Err(error) = self.sessions.end(subject, id, now).await
+        {
+            complain(&error);
+        }
+    }
+
+    /// For a web server that reads the shop's answer while the guard doesn't: with this value of a `Set-Cookie` header, the browser's
+    /// next request tells the guard that the shop has ended the session. It names the session and not the visitor, because a visitor
+    /// who comes back has another one.
+    pub fn end_cookie(&self, visitor: &ToShop) -> Option<String> {
+        let id = visitor.session?;
+        Some(cookie::set(&self.rules, &self.end_cookie, &id.to_string(), cookie::REMEMBERED))
+    }
+
+    /// The shop's word counts for requests that need no session too: they may be all that the last page of a visitor makes.
+    async fn hear_of_end(&self, request: &GuardedRequest<'_>, now: u64) {
+        let mut named = cookie::sent(request.headers, &self.end_cookie).peekable();
+        if named.peek().is_none() {
+            return;
+        }
+        if let Some(session) = self.session(request, now)
+            && named.any(|id| id.parse() == Ok(session.id))
+        {
+            self.end(&visitor(session), now).await;
         }
     }
 
@@ -130,19 +199,20 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
     /// A session that the guard wrote, and that has not lasted too long.
     fn session(&self, request: &GuardedRequest<'_>, now: u64) -> Option<Session> {
         let cookies = cookie::sent(request.headers, &self.cookie);
-        Session::find(cookies, &self.key, &self.rules.name, self.rules.times.session, now)
+        Session::find(cookies, &self.key, &self.rules.name, self.times().session, now)
     }
 
-    fn end(&self, session: &Session) -> u64 {
-        session.end(self.rules.times.session)
+    fn longest(&self, session: &Session) -> u64 {
+        session.end(self.times().session)
     }
 
     /// The session as it lives on after a request.
     fn live(&self, session: &Session, now: u64) -> LiveSession {
         const MINUTE: u64 = 60;
-        let idle = now.saturating_add(self.rules.times.idle.as_secs());
-        let until = idle.checked_next_multiple_of(MINUTE).unwrap_or(idle).min(self.end(session));
-        LiveSession { id: session.id, pass: session.opened, exchange: None, opened: session.opened, until }
+        let idle = now.saturating_add(self.times().idle.as_secs());
+        let until = idle.checked_next_multiple_of(MINUTE).unwrap_or(idle).min(self.longest(session));
+        let Session { id, opened, .. } = *session;
+        LiveSession { id, pass: opened, exchange: None, opened, until, window: None, ended: None }
     }
 
     async fn is_live(&self, session: &Session, now: u64) -> bool {
@@ -155,27 +225,33 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
     }
 
     /// Makes a session of a pass. An error says why the visitor has to go to the room instead.
+    ///
+    /// In a room that counts the active visitors, an admission is good for one session, or whoever has left the shop would come back
+    /// while another has their place.
     async fn exchange(
         &self,
         request: &GuardedRequest<'_>,
         pass: &str,
         Moment { now, random }: Moment,
-    ) -> Result<GuardAnswer, GuardOutcome> {
+    ) -> Result<GuardAnswer, SentAway> {
         let claims = self.verify(pass, now).await.map_err(GuardOutcome::PassRefused)?;
+        if self.followed().is_some() && self.sessions.has_ended(&claims.sub, now) {
+            return Err(SentAway { why: GuardOutcome::SessionEnded, again: Some(claims.sub) });
+        }
         let sent = self.sent(request);
         if self.rules.binds
             && let Err(answer) = self.check_nonce(request, &claims, sent.as_ref(), Moment { now, random })
         {
             return Ok(answer);
         }
-        let Claims { sub: subject, queue_position: number, iat, .. } = claims;
+        let Claims { sub: subject, queue_position: number, window, iat, .. } = claims;
         // Not before its pass was signed, by a clock that is ahead: if the store is lost, the cookie says which passes are used.
         let session = Session { id: SessionId::from_bytes(random), subject, number, opened: now.max(iat) };
         let exchange = Some(Exchange::of(pass, sent.as_ref().and_then(|sent| sent.browser)));
-        let live = LiveSession { pass: iat, exchange, opened: now, ..self.live(&session, now) };
+        let live = LiveSession { pass: iat, exchange, opened: now, window, ..self.live(&session, now) };
         match self.sessions.open(&session.subject, live, self.rules.one_session, now).await {
             Ok(Opening::Opened | Opening::Repeated) => {}
-            Ok(Opening::Used) => return Err(GuardOutcome::PassUsed),
+            Ok(Opening::Used) => return Err(GuardOutcome::PassUsed.into()),
             Ok(Opening::Taken) => return Ok(GuardAnswer::page(GuardOutcome::Taken)),
             Err(error) => {
                 complain(&error);
@@ -213,7 +289,7 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
             );
             return Err(GuardAnswer::page(GuardOutcome::NoNonce));
         }
-        Err(self.to_door(request, Some(moment.now), moment, GuardOutcome::SentForNonce))
+        Err(self.to_door(request, Some(moment.now), moment, &GuardOutcome::SentForNonce.into()))
     }
 
     fn is_just_asked(sent: Option<&SentVisitor>, now: u64) -> bool {
@@ -227,7 +303,8 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
     }
 
     /// Sends whoever may not enter to the room, if they can go there.
-    fn send_away(&self, request: &GuardedRequest<'_>, moment: Moment, why: GuardOutcome) -> Decision {
+    fn send_away(&self, request: &GuardedRequest<'_>, moment: Moment, away: &SentAway) -> Decision {
+        let why = away.why;
         if self.is_open(moment.now) {
             return Decision::Enter(ToShop { outcome: GuardOutcome::EnteredUnguarded, ..ToShop::default() });
         }
@@ -244,7 +321,7 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
             ShownIn::Nothing => GuardAnswer::page(GuardOutcome::NoPage),
             ShownIn::Window if request.only_reads() => {
                 let asked = matches!(why, GuardOutcome::PassRefused(_)).then_some(moment.now);
-                self.to_door(request, asked, moment, why)
+                self.to_door(request, asked, moment, away)
             }
             // A form that was sent too late. Its URL is not remembered, because it is not a page to come back to.
             ShownIn::Window => GuardAnswer::redirect(303, self.rules.door(), None, why),
@@ -258,17 +335,20 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
         request: &GuardedRequest<'_>,
         asked: Option<u64>,
         moment: Moment,
-        why: GuardOutcome,
+        away: &SentAway,
     ) -> GuardAnswer {
+        let why = away.why;
         let before = self.sent(request);
         let (browser, path) = before.map_or((None, None), |sent| (sent.browser, sent.path));
         let path = path
             .filter(|_| target::pass(request.target).is_some())
             .or_else(|| ReturnPath::new(request.target));
         let browser = browser.unwrap_or_else(|| BrowserSecret::from_bytes(moment.random));
+        let again = away.again.as_ref().map(|subject| format!("{}={subject}", SessionRules::AGAIN));
+        let nonce = self.rules.binds.then(|| format!("{}={}", Nonce::PARAMETER, browser.nonce()));
+        let query: Vec<_> = again.into_iter().chain(nonce).collect();
         let door = self.rules.door();
-        let location =
-            if self.rules.binds { format!("{door}?{}={}", Nonce::PARAMETER, browser.nonce()) } else { door };
+        let location = if query.is_empty() { door } else { format!("{door}?{}", query.join("&")) };
         let value = SentVisitor { browser: Some(browser), asked, path }.value();
         // A used pass may be that of a second tab. This cookie would replace the session that the first tab just got.
         let set_cookie = (why != GuardOutcome::PassUsed)
@@ -282,7 +362,7 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
             &self.rules,
             &self.cookie,
             &value,
-            Duration::from_secs(self.end(session).saturating_sub(now)),
+            Duration::from_secs(self.longest(session).saturating_sub(now)),
         )
     }
 }
@@ -293,8 +373,12 @@ fn enter(request: &GuardedRequest<'_>, pass: Option<&str>, session: Session) -> 
         let path = ReturnPath::new(request.target).unwrap_or_else(ReturnPath::root).to_string();
         return Decision::Answer(GuardAnswer::redirect(302, path, None, GuardOutcome::Cleaned));
     }
-    let Session { subject, number, .. } = session;
-    Decision::Enter(ToShop { subject: Some(subject), number, outcome: GuardOutcome::Entered })
+    Decision::Enter(visitor(session))
+}
+
+fn visitor(session: Session) -> ToShop {
+    let Session { id, subject, number, .. } = session;
+    ToShop { subject: Some(subject), number, session: Some(id), outcome: GuardOutcome::Entered }
 }
 
 fn complain(error: &SessionsFault) {

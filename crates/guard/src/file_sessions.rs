@@ -9,11 +9,14 @@ use parking_lot::Mutex;
 
 use crate::live_sessions::Keeping;
 use crate::{
-    Exchange, Fingerprint, LiveSession, LiveSessions, MemorySessions, OneSession, Opening, SessionsFault,
+    Exchange, LiveSession, LiveSessions, MemorySessions, OneSession, Opening, SessionCounts, SessionId,
+    SessionsFault,
 };
 
-/// A line for each session that was opened or renewed: `SUBJECT ID PASS OPENED UNTIL EXCHANGED BROWSER`. The last line of a subject
-/// counts. The last two words are fingerprints, or `-` if there is none; lines of older guards end before them. The file is written anew, without old lines, when it is opened and when it has grown to four times its size.
+/// A line for each session that was opened, renewed or ended: `SUBJECT ID PASS OPENED UNTIL EXCHANGED BROWSER WINDOW ENDED`. The last
+/// line of a subject counts. `EXCHANGED` and `BROWSER` are fingerprints. One of the last four words is `-` if there is none; lines of
+/// older guards end before them. The file is written anew, without old lines, when it is opened and when it has grown to four times
+/// its size.
 ///
 /// Lines are not synced to disk one by one. A power cut loses the latest, and then the visitors' cookies prove their
 /// sessions, as after the loss of the whole file.
@@ -126,12 +129,16 @@ impl SessionFile {
     }
 }
 
-fn line(subject: &str, LiveSession { id, pass, exchange, opened, until }: &LiveSession) -> String {
-    let word =
-        |fingerprint: Option<Fingerprint>| fingerprint.map_or_else(|| "-".into(), |known| known.to_string());
+fn line(subject: &str, session: &LiveSession) -> String {
+    let LiveSession { id, pass, exchange, opened, until, window, ended } = session;
     let exchanged = word(exchange.map(|exchange| exchange.pass));
     let browser = word(exchange.and_then(|exchange| exchange.browser));
-    format!("{subject} {id} {pass} {opened} {until} {exchanged} {browser}\n")
+    let (window, ended) = (word(*window), word(*ended));
+    format!("{subject} {id} {pass} {opened} {until} {exchanged} {browser} {window} {ended}\n")
+}
+
+fn word(what: Option<impl ToString>) -> String {
+    what.map_or_else(|| "-".into(), |known| known.to_string())
 }
 
 fn read(line: &str) -> Option<(&str, LiveSession)> {
@@ -141,7 +148,8 @@ fn read(line: &str) -> Option<(&str, LiveSession)> {
     let [pass, opened, until] = [(); 3].map(|()| parts.next().and_then(|number| number.parse().ok()));
     let [exchanged, browser] = [(); 2].map(|()| parts.next().and_then(|word| word.parse().ok()));
     let exchange = exchanged.map(|pass| Exchange { pass, browser });
-    Some((subject, LiveSession { id, pass: pass?, exchange, opened: opened?, until: until? }))
+    let [window, ended] = [(); 2].map(|()| parts.next().and_then(|number| number.parse().ok()));
+    Some((subject, LiveSession { id, pass: pass?, exchange, opened: opened?, until: until?, window, ended }))
 }
 
 impl LiveSessions for FileSessions {
@@ -167,22 +175,38 @@ impl LiveSessions for FileSessions {
         Ok(keeping != Keeping::Refused)
     }
 
+    async fn end(&self, subject: &str, id: SessionId, now: u64) -> Result<(), SessionsFault> {
+        if self.sessions.end_now(subject, id, now) {
+            self.write(subject, now);
+        }
+        Ok(())
+    }
+
     fn count(&self, now: u64) -> Option<usize> {
         self.sessions.count(now)
+    }
+
+    fn counts(&self, now: u64, last: u64) -> Option<SessionCounts> {
+        self.sessions.counts(now, last)
+    }
+
+    fn has_ended(&self, subject: &str, now: u64) -> bool {
+        self.sessions.has_ended(subject, now)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SessionId;
+    use crate::Fingerprint;
 
     const NOW: u64 = 1_800_000_000;
 
     fn session(id: u8, pass: u64) -> LiveSession {
         let browser = Some(Fingerprint::from_bytes([id; 16]));
         let exchange = Some(Exchange { pass: Fingerprint::from_bytes([9; 16]), browser });
-        LiveSession { id: SessionId::from_bytes([id; 16]), pass, exchange, opened: pass, until: pass + 1200 }
+        let id = SessionId::from_bytes([id; 16]);
+        LiveSession { id, pass, exchange, opened: pass, until: pass + 1200, window: Some(7), ended: None }
     }
 
     #[tokio::test]
@@ -218,14 +242,37 @@ mod tests {
 
     /// A line has no format: later versions may only add words at its end.
     #[test]
-    fn a_line_of_the_first_version_is_read() {
-        let written = "kFv3q0Yd AQEBAQEBAQEBAQEBAQEBAQ 1800000000 1800000000 1800001200";
-        let expected = LiveSession { exchange: None, ..session(1, NOW) };
-        assert_eq!(read(written), Some(("kFv3q0Yd", expected)));
-        assert_eq!(line("kFv3q0Yd", &expected), format!("{written} - -\n"));
-        let written = format!("{written} CQkJCQkJCQkJCQkJCQkJCQ AQEBAQEBAQEBAQEBAQEBAQ");
-        assert_eq!(line("kFv3q0Yd", &session(1, NOW)), format!("{written}\n"));
-        assert_eq!(read(&format!("{written} more")), Some(("kFv3q0Yd", session(1, NOW))));
+    fn a_line_of_every_version_is_read() {
+        let first = "kFv3q0Yd AQEBAQEBAQEBAQEBAQEBAQ 1800000000 1800000000 1800001200";
+        let second = format!("{first} CQkJCQkJCQkJCQkJCQkJCQ AQEBAQEBAQEBAQEBAQEBAQ");
+        let third = format!("{second} 7 1800000099");
+        let ended = LiveSession { ended: Some(NOW + 99), ..session(1, NOW) };
+        let exchanged = LiveSession { window: None, ..session(1, NOW) };
+        let bare = LiveSession { exchange: None, ..exchanged };
+        for (written, expected) in [(first, bare), (&second, exchanged), (&third, ended)] {
+            assert_eq!(read(written), Some(("kFv3q0Yd", expected)));
+        }
+        assert_eq!(line("kFv3q0Yd", &bare), format!("{first} - - - -\n"));
+        assert_eq!(line("kFv3q0Yd", &exchanged), format!("{second} - -\n"));
+        assert_eq!(line("kFv3q0Yd", &ended), format!("{third}\n"));
+        assert_eq!(read(&format!("{third} more")), Some(("kFv3q0Yd", ended)));
+    }
+
+    /// As a process that was killed leaves it.
+    #[tokio::test]
+    async fn what_was_counted_and_ended_is_remembered_over_a_restart() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sessions");
+        let store = FileSessions::open(&path, NOW).unwrap();
+        for (subject, id) in [("a", 1), ("b", 2)] {
+            store.open(subject, session(id, NOW), OneSession::Newest, NOW).await.unwrap();
+        }
+        store.end("a", SessionId::from_bytes([1; 16]), NOW).await.unwrap();
+        let expected = SessionCounts { live: 1, opened: [(7, 2)].into() };
+        for store in [&store, &FileSessions::open(&path, NOW + 30).unwrap()] {
+            assert_eq!(store.counts(NOW + 30, 60).unwrap(), expected);
+            assert!(store.has_ended("a", NOW + 30) && !store.has_ended("b", NOW + 30));
+        }
     }
 
     /// A guard of the first version wrote the time of the exchange as the mark when it renewed a session.

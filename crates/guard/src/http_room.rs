@@ -1,18 +1,18 @@
-//! The port [`RoomClient`] over HTTP and HTTPS.
+//! The room over HTTP and HTTPS: the port [`RoomClient`], and where reports go.
 
 use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-use http::header::{ACCEPT, USER_AGENT};
-use http::{Request, StatusCode};
-use http_body_util::{BodyExt, Empty, Limited};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderValue, Request, StatusCode, request};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use pass::{Discovery, Jwks};
+use pass::{Discovery, GuardReport, Jwks, SessionRules};
 use tokio::time::timeout;
 
 use crate::{GuardRules, RoomClient, RoomSilence};
@@ -21,7 +21,7 @@ use crate::{GuardRules, RoomClient, RoomSilence};
 /// followed.
 #[derive(Clone, Debug)]
 pub struct HttpRoom {
-    client: Client<HttpsConnector<HttpConnector>, Empty<Bytes>>,
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     rules: GuardRules,
 }
 
@@ -62,14 +62,34 @@ impl HttpRoom {
         }
     }
 
+    /// Brings a report to the room, with the report key in the header `Authorization`.
+    pub(crate) async fn report(
+        &self,
+        authorization: &HeaderValue,
+        report: &GuardReport,
+    ) -> Result<SessionRules, RoomSilence> {
+        let url = format!("{}{}", self.rules.room, GuardReport::PATH);
+        let body = serde_json::to_vec(report)
+            .map_err(|error| RoomSilence::NoAnswer { url: url.clone(), source: error.into() })?;
+        let request =
+            Request::post(&url).header(AUTHORIZATION, authorization).header(CONTENT_TYPE, "application/json");
+        let answer = self.ask(&url, request, body).await?;
+        serde_json::from_slice(&answer).map_err(|_| RoomSilence::NotRules { url })
+    }
+
     /// What is at this URL, if it can be read.
     async fn read<T>(&self, url: &str, parse: impl Fn(&[u8]) -> Option<T>) -> Result<T, RoomSilence> {
+        let body = self.ask(url, Request::get(url), Vec::new()).await?;
+        parse(&body).ok_or_else(|| RoomSilence::NotKeys { url: url.into() })
+    }
+
+    /// The body of the answer with status 200.
+    async fn ask(&self, url: &str, request: request::Builder, body: Vec<u8>) -> Result<Bytes, RoomSilence> {
         let silence =
             |source: Box<dyn Error + Send + Sync>| RoomSilence::NoAnswer { url: url.into(), source };
         let ask = async {
-            let request =
-                Request::get(url).header(USER_AGENT, "beekeeper-guard").header(ACCEPT, "application/json");
-            let request = request.body(Empty::new()).map_err(|error| silence(error.into()))?;
+            let request = request.header(USER_AGENT, "beekeeper-guard").header(ACCEPT, "application/json");
+            let request = request.body(Full::from(body)).map_err(|error| silence(error.into()))?;
             let response = self.client.request(request).await;
             let response = response.map_err(|error| silence(roots::in_words(error)))?;
             let status = response.status();
@@ -77,8 +97,7 @@ impl HttpRoom {
                 return Err(RoomSilence::Status { url: url.into(), status: status.as_u16() });
             }
             let body = Limited::new(response.into_body(), Self::LARGEST).collect().await;
-            let body = body.map_err(silence)?.to_bytes();
-            parse(&body).ok_or_else(|| RoomSilence::NotKeys { url: url.into() })
+            Ok(body.map_err(silence)?.to_bytes())
         };
         timeout(Self::PATIENCE, ask).await.unwrap_or_else(|late| Err(silence(late.into())))
     }

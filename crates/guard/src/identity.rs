@@ -1,4 +1,4 @@
-//! The headers in which the guard tells the shop who the visitor is.
+//! The headers in which the guard tells the shop who the visitor is, and the shop that a visitor has left.
 
 use http::header::CONNECTION;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -9,7 +9,12 @@ pub const NUMBER_HEADER: HeaderName = HeaderName::from_static("x-beekeeper-numbe
 /// The visitor: the same for all passes and sessions of one place.
 pub const SUBJECT_HEADER: HeaderName = HeaderName::from_static("x-beekeeper-subject");
 
-/// Removes these headers from a request, because anybody can send them. `Connection` may not name them either: a proxy behind
+/// With the value [`END`] in an answer of the shop, it ends the session of whoever gets the answer: they have bought what they came
+/// for, or have signed out.
+pub const SESSION_HEADER: HeaderName = HeaderName::from_static("beekeeper-session");
+pub const END: &str = "end";
+
+/// Removes the first two from a request, because anybody can send them. `Connection` may not name them either: a proxy behind
 /// the guard would remove what the guard writes.
 ///
 /// Some servers merge `-` and `_` in header names, so both forms are removed.

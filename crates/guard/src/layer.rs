@@ -13,12 +13,12 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::{
-    Decision, Guard, GuardAnswer, GuardOutcome, GuardedRequest, LiveSessions, Moment, NUMBER_HEADER,
-    RoomClient, SUBJECT_HEADER, ToShop, strip_identity,
+    Decision, END, Guard, GuardAnswer, GuardOutcome, GuardedRequest, LiveSessions, Moment, NUMBER_HEADER,
+    RoomClient, SESSION_HEADER, SUBJECT_HEADER, ToShop, strip_identity,
 };
 
 /// Puts a guard in front of a service: only requests with a session reach it, with the visitor's number and subject in
-/// headers.
+/// headers. If the service answers with [`SESSION_HEADER`], the visitor's session ends.
 ///
 /// ```no_run
 /// use std::sync::Arc;
@@ -80,7 +80,7 @@ where
     L: LiveSessions + 'static,
     C: RoomClient + 'static,
     B: Send + 'static,
-    R: From<&'static str>,
+    R: From<&'static str> + Send,
 {
     type Response = Response<R>;
     type Error = S::Error;
@@ -116,7 +116,14 @@ where
                 Decision::Answer(answer) => return Ok(response(&answer)),
             };
             to_shop.add_to(&mut head.headers);
-            inner.call(Request::from_parts(head, body)).await
+            let mut answer = inner.call(Request::from_parts(head, body)).await?;
+            if let Some(word) = answer.headers_mut().remove(SESSION_HEADER)
+                && word.as_bytes().eq_ignore_ascii_case(END.as_bytes())
+                && let Ok(moment) = Moment::now()
+            {
+                guard.end(&to_shop, moment.now).await;
+            }
+            Ok(answer)
         })
     }
 }

@@ -10,11 +10,12 @@
 //! | [`GuardRules`], [`Bypass`] | what the shop's operator decides |
 //! | [`LiveSessions`] | port: one session at a time for each visitor; [`MemorySessions`], [`FileSessions`] |
 //! | [`RoomKeys`] | the room's public keys: given, or fetched over the port [`RoomClient`] and refreshed |
+//! | [`Reporter`] | tells a room with a limit of active visitors how many are in the shop |
 //! | [`Reachability`] | whether the room answers, for operators who let everybody in while it does not |
 //! | [`Authorizer`] | says who a visitor is, for a gateway such as Amazon API Gateway |
 //! | [`GuardLayer`] | the guard in front of a tower service: axum, tonic, hyper |
 //!
-//! It needs the room's public keys and nothing else of the room. Times are seconds since 1970. Time and randomness are
+//! It needs the room's public keys, and nothing else of a room that does not count who is in the shop. Times are seconds since 1970. Time and randomness are
 //! arguments: see [`Moment`].
 
 mod answer;
@@ -33,6 +34,7 @@ mod layer;
 mod live_sessions;
 mod moment;
 mod reachability;
+mod reporter;
 mod request;
 mod room_keys;
 mod rules;
@@ -47,11 +49,14 @@ pub use decide::Guard;
 pub use exchange::{Exchange, Fingerprint};
 pub use file_sessions::FileSessions;
 pub use http_room::HttpRoom;
-pub use identity::{NUMBER_HEADER, SUBJECT_HEADER, strip_identity};
+pub use identity::{END, NUMBER_HEADER, SESSION_HEADER, SUBJECT_HEADER, strip_identity};
 pub use layer::{GuardLayer, GuardService, GuardedFuture};
-pub use live_sessions::{LiveSession, LiveSessions, MemorySessions, OneSession, Opening, SessionsFault};
+pub use live_sessions::{
+    LiveSession, LiveSessions, MemorySessions, OneSession, Opening, SessionCounts, SessionsFault,
+};
 pub use moment::{Moment, NoRandomness};
 pub use reachability::{Reachability, ReachabilityChange, WhenUnreachable};
+pub use reporter::{Reporter, new_guard_name};
 pub use request::GuardedRequest;
 pub use room_keys::{RoomClient, RoomKeys, RoomSilence};
 pub use rules::{GuardRules, GuardTimes};

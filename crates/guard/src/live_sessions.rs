@@ -1,6 +1,6 @@
 //! One live session at a time for each visitor.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 
 use parking_lot::Mutex;
@@ -29,6 +29,20 @@ pub struct LiveSession {
     pub opened: u64,
     /// The session is over from this second on, unless it is kept until later.
     pub until: u64,
+    /// The [window](pass::Claims::window) that released its visitor. None in a room that does not count the active ones, and if a cookie
+    /// brought the session back.
+    pub window: Option<u64>,
+    /// From this second on it is over because the shop said so, however long it is kept.
+    pub ended: Option<u64>,
+}
+
+/// What a guard tells a room that counts its active visitors: all of it at one instant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionCounts {
+    /// How many sessions are live.
+    pub live: u64,
+    /// How many subjects have opened a session lately, whether it is live or not, by their window.
+    pub opened: BTreeMap<u64, u64>,
 }
 
 /// What became of an attempt to open a session.
@@ -79,9 +93,30 @@ pub trait LiveSessions: Send + Sync {
         now: u64,
     ) -> impl Future<Output = Result<bool, SessionsFault>> + Send;
 
+    /// The shop has ended this session: it is over [`LiveSession::FAREWELL`] seconds later, and nothing prolongs it. Nothing happens if it
+    /// was ended before, if another one of the same subject was opened after it, or if the store does not know it.
+    fn end(
+        &self,
+        subject: &str,
+        id: SessionId,
+        now: u64,
+    ) -> impl Future<Output = Result<(), SessionsFault>> + Send;
+
     /// How many sessions are live, for monitoring. None if that is not known.
     fn count(&self, _now: u64) -> Option<usize> {
         None
+    }
+
+    /// The sessions that are live, and those that were opened in the last so many seconds. None if that is not known, and then the
+    /// guard cannot tell a room how many visitors are in the shop.
+    fn counts(&self, _now: u64, _last: u64) -> Option<SessionCounts> {
+        None
+    }
+
+    /// Whether the subject had a session here and has none any more. Where [`LiveSessions::counts`] is known, a room that counts the active
+    /// visitors relies on it.
+    fn has_ended(&self, _subject: &str, _now: u64) -> bool {
+        false
     }
 }
 
@@ -89,8 +124,17 @@ impl LiveSession {
     /// For so many seconds a pass may be exchanged again: a browser may repeat a request whose answer it never got.
     pub const REPEAT: u64 = 3;
 
+    /// So many seconds after the shop ended a session it is over. Until then its visitor gets what their last page needs: its style, its
+    /// images.
+    pub const FAREWELL: u64 = 30;
+
     pub fn is_live(&self, now: u64) -> bool {
-        now < self.until
+        now < self.until && self.ended.is_none_or(|ended| now < ended)
+    }
+
+    /// Whether it is over, or will be whatever its visitor does.
+    pub fn has_ended(&self, now: u64) -> bool {
+        self.ended.is_some() || !self.is_live(now)
     }
 
     /// Whether this session may be opened after `before`.
@@ -101,16 +145,17 @@ impl LiveSession {
             Opening::Repeated
         } else if self.pass <= before.pass {
             Opening::Used
-        } else if rule == OneSession::First && before.is_live(now) && !self.is_of_browser(before) {
+        } else if rule == OneSession::First && !before.has_ended(now) && !self.is_of_browser(before) {
             Opening::Taken
         } else {
             Opening::Opened
         }
     }
 
-    /// The first exchange counts, also if a clock was set back since.
+    /// The first exchange counts, also if a clock was set back since. What the shop has ended stays ended.
     fn repeats(&self, before: &Self, now: u64) -> bool {
         self.exchange.is_some()
+            && before.ended.is_none()
             && self.exchange == before.exchange
             && now.abs_diff(before.opened) < Self::REPEAT
     }
@@ -181,6 +226,17 @@ impl MemorySessions {
         }
     }
 
+    /// False if there was nothing to change.
+    pub(crate) fn end_now(&self, subject: &str, id: SessionId, now: u64) -> bool {
+        let mut live = self.0.lock();
+        let known = live.sessions.get_mut(subject);
+        let Some(session) = known.filter(|known| known.id == id && known.ended.is_none()) else {
+            return false;
+        };
+        session.ended = Some(now.saturating_add(LiveSession::FAREWELL));
+        true
+    }
+
     /// Puts back what was stored. The mark stays where an earlier line had it.
     pub(crate) fn restore(&self, subject: &str, mut session: LiveSession) {
         let mut live = self.0.lock();
@@ -224,8 +280,30 @@ impl LiveSessions for MemorySessions {
         Ok(self.keep_now(subject, session, now) != Keeping::Refused)
     }
 
+    async fn end(&self, subject: &str, id: SessionId, now: u64) -> Result<(), SessionsFault> {
+        self.end_now(subject, id, now);
+        Ok(())
+    }
+
     fn count(&self, now: u64) -> Option<usize> {
         Some(self.0.lock().sessions.values().filter(|session| session.is_live(now)).count())
+    }
+
+    fn counts(&self, now: u64, last: u64) -> Option<SessionCounts> {
+        let mut counts = SessionCounts::default();
+        for session in self.0.lock().sessions.values() {
+            counts.live += u64::from(session.is_live(now));
+            if let Some(window) = session.window
+                && now.saturating_sub(session.opened) <= last
+            {
+                *counts.opened.entry(window).or_default() += 1;
+            }
+        }
+        Some(counts)
+    }
+
+    fn has_ended(&self, subject: &str, now: u64) -> bool {
+        self.get(subject).is_some_and(|session| session.has_ended(now))
     }
 }
 
@@ -239,7 +317,8 @@ mod tests {
     /// A session in a browser that the guard cannot tell. All passes of one second are one pass.
     fn session(id: u8, pass: u64, opened: u64) -> LiveSession {
         let exchange = Some(Exchange { pass: fingerprint(pass), browser: None });
-        LiveSession { id: SessionId::from_bytes([id; 16]), pass, exchange, opened, until: opened + 1200 }
+        let id = SessionId::from_bytes([id; 16]);
+        LiveSession { id, pass, exchange, opened, until: opened + 1200, window: None, ended: None }
     }
 
     fn fingerprint(of: u64) -> Fingerprint {
@@ -343,6 +422,59 @@ mod tests {
         let store = MemorySessions::default();
         assert_ne!(store.keep_now("a", session(1, NOW, NOW), NOW + 30), Keeping::Refused);
         assert_eq!(store.keep_now("a", session(2, NOW, NOW), NOW + 31), Keeping::Refused);
+    }
+
+    #[test]
+    fn what_the_shop_has_ended_is_over_half_a_minute_later_whatever_its_visitor_does() {
+        for rule in [OneSession::Newest, OneSession::First] {
+            let store = MemorySessions::default();
+            let (first, friend) =
+                (in_browser(1, session(1, NOW, NOW)), in_browser(2, session(2, NOW + 3, NOW + 3)));
+            assert!(!store.end_now("a", first.id, NOW + 1), "the store does not know it");
+            assert!(!store.has_ended("a", NOW));
+            store.open_now("a", first, rule, NOW);
+            assert!(!store.end_now("a", friend.id, NOW + 1), "another session");
+            assert!(!store.has_ended("a", NOW + 1));
+            assert!(store.end_now("a", first.id, NOW + 1));
+            assert!(store.has_ended("a", NOW + 1), "already");
+            assert!(!store.end_now("a", first.id, NOW + 10), "a second word does not move it");
+            let kept =
+                |until, now| store.keep_now("a", LiveSession { until, ..first }, now) != Keeping::Refused;
+            assert!(kept(NOW + 2000, NOW + 30) && !kept(NOW + 3000, NOW + 31));
+            assert_eq!(store.open_now("a", first, rule, NOW + 2), Opening::Used, "a repeat does not undo it");
+            assert_eq!(store.open_now("a", friend, rule, NOW + 3), Opening::Opened, "nobody is in its way");
+            assert!(!store.has_ended("a", NOW + 31));
+        }
+    }
+
+    #[test]
+    fn live_sessions_and_those_of_each_window_are_counted_at_one_instant() {
+        let store = MemorySessions::default();
+        let open = |subject, id, window, at| {
+            let session = LiveSession { window, ..session(id, at, at) };
+            assert_eq!(store.open_now(subject, session, OneSession::Newest, at), Opening::Opened);
+        };
+        open("early", 1, Some(7), NOW);
+        open("idle", 2, Some(7), NOW + 1);
+        open("twice", 3, Some(7), NOW + 2);
+        open("twice", 4, Some(7), NOW + 1000);
+        open("later", 5, Some(8), NOW + 1000);
+        open("off", 6, None, NOW + 1000);
+        let ended = SessionId::from_bytes([5; 16]);
+        let counts = |now| store.counts(now, 1200).unwrap();
+        let of =
+            |live, opened: &[(u64, u64)]| SessionCounts { live, opened: opened.iter().copied().collect() };
+        assert_eq!(counts(NOW + 1000), of(5, &[(7, 3), (8, 1)]), "each subject once");
+        assert!(store.end_now("later", ended, NOW + 1000));
+        assert_eq!(counts(NOW + 1030), of(4, &[(7, 3), (8, 1)]), "it is over, and was opened nevertheless");
+        assert_eq!(counts(NOW + 1200), of(3, &[(7, 3), (8, 1)]));
+        assert_eq!(counts(NOW + 1201), of(2, &[(7, 2), (8, 1)]), "one was opened too long ago");
+        assert_eq!(counts(NOW + 100_000), SessionCounts::default());
+        assert_eq!(
+            counts(0).opened,
+            of(0, &[(7, 3), (8, 1)]).opened,
+            "a clock that was set back loses nobody"
+        );
     }
 
     #[test]

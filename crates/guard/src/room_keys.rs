@@ -14,7 +14,7 @@ pub trait RoomClient: Send + Sync {
     fn keys(&self) -> impl Future<Output = Result<Jwks, RoomSilence>> + Send;
 }
 
-/// Why the room gave no keys.
+/// Why the room gave no keys, or took no report.
 #[derive(Debug, thiserror::Error)]
 pub enum RoomSilence {
     /// No connection, or no answer in time.
@@ -24,6 +24,8 @@ pub enum RoomSilence {
     Status { url: String, status: u16 },
     #[error("what is at {url} are not the keys of a room; is this the room's URL?")]
     NotKeys { url: String },
+    #[error("the answer of {url} does not say how long sessions last; is this the room's URL?")]
+    NotRules { url: String },
     /// Its keys are none of ours: all of its passes would be refused.
     #[error("the room at {url} is {found}, not {expected}, and so are its passes")]
     OtherRoom { url: String, found: String, expected: String },
@@ -36,7 +38,7 @@ impl RoomSilence {
         match self {
             Self::NoAnswer { .. } => false,
             Self::Status { status, .. } => !matches!(status, 500 | 502 | 504),
-            Self::NotKeys { .. } | Self::OtherRoom { .. } => true,
+            Self::NotKeys { .. } | Self::NotRules { .. } | Self::OtherRoom { .. } => true,
         }
     }
 }

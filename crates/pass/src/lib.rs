@@ -33,7 +33,9 @@ mod verifier;
 pub use claims::{Claims, TOKEN_USE, is_subject, subject};
 pub use discovery::Discovery;
 pub use error::PassError;
-pub use guard_report::{GuardName, GuardNameError, GuardReport, SessionRules};
+pub use guard_report::{
+    GuardName, GuardNameError, GuardReport, ReportKey, ReportKeyDigest, ReportKeyError, SessionRules,
+};
 pub use jwks::{Jwk, Jwks};
 pub use key_record::{KeyRecord, KeyRefusal, KeyState, PublishedKey};
 pub use key_ring::{KeyRing, PrivateKey};

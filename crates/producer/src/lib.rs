@@ -8,6 +8,7 @@ mod answer;
 mod claims;
 mod documents;
 mod error;
+mod guard_report;
 mod held_newcomers;
 mod held_permits;
 mod observe;
@@ -25,9 +26,9 @@ use tokio::sync::Mutex;
 use tracing::Span;
 use tracing::field::display;
 use waitroom::ports::{
-    Admissions, Admitted, Clock, EntryCount, Fault, HelpCalls, Keys, LineBack, NewcomerCount, PermitHolder,
-    Permits, PortError, PortResult, QuietSwitch, RoomReader, StatusBoard, Store, TicketCounter, TokenSource,
-    TurnoutCount,
+    Admissions, Admitted, Clock, EntryCount, Fault, GuardReports, HelpCalls, Keys, LineBack, NewcomerCount,
+    PermitHolder, Permits, PortError, PortResult, QuietSwitch, RoomReader, StatusBoard, Store, TicketCounter,
+    TokenSource, TurnoutCount,
 };
 use waitroom::{
     Admission, AdmittedBy, DoorPermits, Epoch, HelpCall, HelpCode, Place, Room, Scheme, SliceId, Ticket,
@@ -37,9 +38,10 @@ use waitroom::{
 pub use answer::DoorAnswer;
 use claims::claims;
 pub use error::ProducerError;
+pub use guard_report::{LONGEST_REPORT, ReportAnswer};
 use held_newcomers::HeldNewcomers;
 use held_permits::HeldPermits;
-pub use pass::{Nonce, ShownIn};
+pub use pass::{GuardReport, Nonce, SessionRules, ShownIn};
 use pass_keys::PassKeys;
 use proofs::{KeysOf, Proofs};
 pub use refusals::{RecentRefusals, RefusalLog};
@@ -52,7 +54,7 @@ waitroom::used_ports! {
     pub trait ProducerStore: Store<
         Line: TicketCounter + LineBack,
         Ledger: RoomReader + QuietSwitch + Admissions + Permits + NewcomerCount + EntryCount + TurnoutCount
-            + HelpCalls + StatusBoard + Keys,
+            + HelpCalls + GuardReports + StatusBoard + Keys,
     >
 }
 
@@ -177,6 +179,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             ShownIn::Frame => return Ok(DoorAnswer::in_frame()),
         }
         let place = Place::find(&room.settings.room, room.epoch, request.cookies.iter().copied());
+        let place = place.filter(|place| !Self::is_used_up(&room, place, request));
         if room.lets_everybody_through() {
             return self.straight_to_shop(&room, place, request).await;
         }
@@ -190,7 +193,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             None => self.waiting(&room, place, request).await,
             Some(admission) if admission.is_valid(self.clock.now()) => {
                 let ticket = self.ticket_for_pass(&room, &place, Some(&admission), request).await;
-                let to_shop = self.to_shop(&room, place.token, ticket, request).await?;
+                let window = counted_window(&room, &admission);
+                let to_shop = self.to_shop(&room, place.token, ticket, window, request).await?;
                 self.count_entry(&room, place.token, &admission).await;
                 Ok(to_shop)
             }
@@ -209,6 +213,13 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
                 Self::LONGEST_KEYS
             );
         }
+    }
+
+    /// Whether this visitor's admission is used up: the room counts the active ones, and a guard has sent them back because their
+    /// session has ended. It names them, so that no link of somebody else takes a visitor's place away.
+    fn is_used_up(room: &Room, place: &Place, request: &DoorRequest<'_>) -> bool {
+        let is_theirs = |subject: &str| subject == pass::subject(&place.token.to_string());
+        room.settings.active.is_some() && request.again.is_some_and(is_theirs)
     }
 
     async fn newcomer(&self, room: &Room, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
@@ -274,7 +285,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         let expires = at + room.settings.lifetimes.admission;
         let admission = Admission { ticket, by: AdmittedBy::Permit, at, expires };
         self.store.ledger().admit(token, admission).await?;
-        let to_shop = self.to_shop(room, token, None, request).await?;
+        let to_shop = self.to_shop(room, token, None, None, request).await?;
         Ok(self.with_place(to_shop, room, token, &admission, counted, request).await)
     }
 
@@ -416,7 +427,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             && let Some(before) = self.own_place(room, &place, request).await
         {
             let ticket = self.ticket_for_pass(room, &place, before.as_ref(), request).await;
-            let to_shop = self.to_shop(room, place.token, ticket, request).await?;
+            let window = before.as_ref().and_then(|admission| counted_window(room, admission));
+            let to_shop = self.to_shop(room, place.token, ticket, window, request).await?;
             if let Some(admission) = before.filter(|admission| admission.is_valid(self.clock.now())) {
                 self.count_entry(room, place.token, &admission).await;
             }
@@ -424,7 +436,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         }
         match CountedPlace::take(request.limit) {
             Ok(counted) => {
-                let to_shop = self.to_shop(room, self.tokens.token()?, None, request).await?;
+                let to_shop = self.to_shop(room, self.tokens.token()?, None, None, request).await?;
                 counted.keep();
                 Ok(to_shop)
             }
@@ -529,11 +541,12 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         room: &Room,
         token: Token,
         ticket: Option<Ticket>,
+        window: Option<u64>,
         request: &DoorRequest<'_>,
     ) -> Result<DoorAnswer, ProducerError> {
         let now = self.clock.now();
         let signer = self.keys.signer(self.store.ledger(), room.settings.lifetimes.pass, now).await?;
-        let pass = signer.sign(&claims(room, token, ticket, None, request.nonce(), now))?;
+        let pass = signer.sign(&claims(room, token, ticket, window, request.nonce(), now))?;
         Ok(DoorAnswer::shop(room.settings.shop.with_pass(&pass)))
     }
 
@@ -570,6 +583,14 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
                 done => return done,
             }
         }
+    }
+}
+
+/// The window that released a visitor, if the room counts them as active from then on.
+fn counted_window(room: &Room, admission: &Admission) -> Option<u64> {
+    match admission.by {
+        AdmittedBy::Slice(slice) if room.settings.active.is_some() => Some(slice.plan),
+        _ => None,
     }
 }
 

@@ -34,7 +34,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             return self.observe_newcomer(room, request).await;
         };
         let ticket = self.ticket_for_pass(room, &place, Some(&admission), request).await;
-        let to_shop = self.to_shop(room, place.token, ticket, request).await?;
+        let to_shop = self.to_shop(room, place.token, ticket, None, request).await?;
         self.count_entry(room, place.token, &admission).await;
         Ok(to_shop)
     }
@@ -72,7 +72,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             counted.unwrap_or_else(|error| warn(&error));
             admitted.inspect_err(warn).is_ok()
         });
-        let to_shop = self.to_shop(room, token, None, request).await?;
+        let to_shop = self.to_shop(room, token, None, None, request).await?;
         if !is_admitted {
             return Ok(to_shop);
         }
@@ -85,7 +85,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         room: &Room,
         request: &DoorRequest<'_>,
     ) -> Result<DoorAnswer, ProducerError> {
-        self.to_shop(room, self.tokens.token()?, None, request).await
+        self.to_shop(room, self.tokens.token()?, None, None, request).await
     }
 
     async fn count_newcomer(&self, room: &Room) -> PortResult<()> {

@@ -13,6 +13,8 @@ pub struct DoorRequest<'a> {
     pub nonce: Option<&'a str>,
     /// Whether the URL has the parameter [`HELP`](Self::HELP).
     pub asks_for_help: bool,
+    /// The value of the parameter [`SessionRules::AGAIN`](pass::SessionRules::AGAIN) of the URL.
+    pub again: Option<&'a str>,
     /// How many places this client may take. `None`: any number.
     pub limit: Option<&'a dyn PlaceLimit>,
     /// The path of the door in the browser, if it is known. The proof of a place is for the door alone, so the browser sends
@@ -65,6 +67,7 @@ impl DoorRequest<'static> {
         cookies: &[],
         nonce: None,
         asks_for_help: false,
+        again: None,
         limit: None,
         path: None,
     };

@@ -8,16 +8,19 @@ use std::time::{Duration, Instant};
 use clock::SystemClock;
 use control::{Refusals, Status};
 use embedded::{EmbeddedStore, WriteTrouble};
-use http_body_util::Full;
+use http_body_util::{BodyExt, Collected, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN, COOKIE, HeaderValue, VARY,
+    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, COOKIE, HeaderValue, VARY,
 };
 use hyper::{HeaderMap, Request, Response, StatusCode};
 use page::Page;
 use pass::{Discovery, Nonce};
 use poll::Poll;
-use producer::{DoorRequest, PlaceLimit, Producer, ProducerError, RecentRefusals, RefusalLog, SystemTokens};
+use producer::{
+    DoorRequest, PlaceLimit, Producer, ProducerError, RecentRefusals, RefusalLog, SessionRules, SystemTokens,
+};
+use tokio::time::timeout;
 use tracing::{Instrument, Level, Span};
 use waitroom::ports::{Clock, KeyBoard, PortError, PortResult, RoomReader};
 use waitroom::{Room, Scheme, readable_cookies};
@@ -119,12 +122,13 @@ impl App {
         &self,
         route: &Route,
         parameter: &str,
-        request: &Request<Incoming>,
+        request: &mut Request<Incoming>,
         sender: IpAddr,
     ) -> Result<HttpResponse, NoAnswer> {
         match route.handler {
             Handler::Root => Ok(respond::found(routes::DOOR)),
             Handler::Door => Ok(self.door(request, sender).await),
+            Handler::Guard => Ok(self.guard(request).await?),
             Handler::Poll => {
                 let answer = self.poll.poll(cookies(request)).await?;
                 Ok(respond::json(Response::builder(), &answer))
@@ -155,6 +159,7 @@ impl App {
             cookies: &cookies,
             nonce: query_value(request.uri().query(), Nonce::PARAMETER),
             asks_for_help: query_value(request.uri().query(), DoorRequest::HELP).is_some(),
+            again: query_value(request.uri().query(), SessionRules::AGAIN),
             limit: client.as_ref().map(|client| client as &dyn PlaceLimit),
             // A proxy in front may have another.
             path: None,
@@ -178,6 +183,18 @@ impl App {
             Cow::Borrowed(text) => Full::new(Bytes::from_static(text.as_bytes())),
             Cow::Owned(text) => Full::new(Bytes::from(text)),
         })
+    }
+
+    /// A guard's report. Whoever sends it slower than this sends the next one soon.
+    async fn guard(&self, request: &mut Request<Incoming>) -> Result<HttpResponse, ProducerError> {
+        const PATIENCE: Duration = Duration::from_secs(5);
+        let authorization = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let authorization = authorization.map(ToOwned::to_owned);
+        let body = Limited::new(request.body_mut(), producer::LONGEST_REPORT).collect();
+        let body = timeout(PATIENCE, body).await.ok().and_then(Result::ok).map(Collected::to_bytes);
+        let answer = self.producer.take_report(authorization.as_deref(), &body.unwrap_or_default()).await?;
+        let status = StatusCode::from_u16(answer.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Ok(respond::json_text(respond::uncached(status), answer.body()))
     }
 
     /// Whether this request is of the operator's rehearsal: the room is marked, and the sender is this machine and passes
@@ -217,7 +234,7 @@ impl App {
         &self,
         route: &Route,
         parameter: &str,
-        request: &Request<Incoming>,
+        request: &mut Request<Incoming>,
         sender: IpAddr,
     ) -> HttpResponse {
         let metrics = self.metrics.as_ref().map(|metrics| (metrics, Instant::now()));
@@ -254,16 +271,18 @@ impl HttpService for App {
         Span::none()
     }
 
-    async fn answer(&self, request: &Request<Incoming>, sender: IpAddr) -> HttpResponse {
+    async fn answer(&self, request: &mut Request<Incoming>, sender: IpAddr) -> HttpResponse {
         let Some((route, parameter)) = self.route(request.uri().path()) else {
             return respond::not_found(request);
         };
         if !route.allows(request.method().as_str()) {
             return respond::method_not_allowed(route);
         }
+        // Most routes have no parameter.
+        let parameter = parameter.to_owned();
         // To create a span takes a good part of the time of a poll.
         let span = if tracing::enabled!(Level::INFO) { self.span_of(request).await } else { Span::none() };
-        self.answer_route(route, parameter, request, sender).instrument(span).await
+        self.answer_route(route, &parameter, request, sender).instrument(span).await
     }
 }
 

@@ -26,7 +26,7 @@ use crate::slots::{Slot, Slots};
 pub trait HttpService: Send + Sync + 'static {
     fn answer(
         &self,
-        request: &Request<Incoming>,
+        request: &mut Request<Incoming>,
         sender: IpAddr,
     ) -> impl Future<Output = HttpResponse> + Send;
 
@@ -170,14 +170,14 @@ async fn accept(listener: &TcpListener, slots: &Arc<Slots>) -> io::Result<(TcpSt
 async fn answer<S: HttpService>(
     service: Arc<S>,
     slot: Arc<Slot>,
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
     sender: IpAddr,
     access_log: AccessLog,
 ) -> Result<HttpResponse, std::convert::Infallible> {
     slot.begin_answer();
     let begun = Instant::now();
     let span = service.span(&request);
-    let mut answer = service.answer(&request, sender).instrument(span).await;
+    let mut answer = service.answer(&mut request, sender).instrument(span).await;
     if slot.fall_silent() {
         answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }

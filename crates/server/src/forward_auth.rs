@@ -42,6 +42,8 @@ const METHOD: HeaderName = HeaderName::from_static("x-forwarded-method");
 const URI: HeaderName = HeaderName::from_static("x-forwarded-uri");
 /// Where nginx shall redirect to.
 const LOCATION: HeaderName = HeaderName::from_static("x-beekeeper-location");
+/// What the web server shall set as a cookie if the shop's answer ends the session.
+const END_COOKIE: HeaderName = HeaderName::from_static("x-beekeeper-end-cookie");
 /// Under which text nginx can keep the answer.
 const CACHED_AS: HeaderName = HeaderName::from_static("x-beekeeper-cached-as");
 /// For how many seconds nginx keeps the answer. It keeps no answer without this header.
@@ -88,8 +90,8 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue
     }
 }
 
-/// Both headers are always there: some web servers would otherwise leave what a browser wrote.
-fn to_shop(to_shop: &ToShop, is_cacheable: bool) -> HttpResponse {
+/// All headers are always there: some web servers would otherwise leave what a browser wrote.
+fn to_shop(to_shop: &ToShop, end_cookie: Option<String>, is_cacheable: bool) -> HttpResponse {
     let number = to_shop.number.map(|number| number.to_string()).unwrap_or_default();
     let response = if is_cacheable {
         Response::builder().header(KEPT_FOR.0, KEPT_FOR.1)
@@ -98,7 +100,8 @@ fn to_shop(to_shop: &ToShop, is_cacheable: bool) -> HttpResponse {
     };
     let response = response
         .header(SUBJECT_HEADER, to_shop.subject.as_deref().unwrap_or_default())
-        .header(NUMBER_HEADER, number);
+        .header(NUMBER_HEADER, number)
+        .header(END_COOKIE, end_cookie.unwrap_or_default());
     finish(response, Bytes::new())
 }
 
@@ -116,7 +119,7 @@ pub(crate) fn answered(answer: &GuardAnswer, style: Style) -> HttpResponse {
 }
 
 impl<L: LiveSessions + 'static, C: RoomClient + 'static> HttpService for ForwardAuth<L, C> {
-    async fn answer(&self, request: &Request<Incoming>, sender: IpAddr) -> HttpResponse {
+    async fn answer(&self, request: &mut Request<Incoming>, sender: IpAddr) -> HttpResponse {
         let style = match request.uri().path() {
             Self::AUTH_REQUEST => Style::AuthRequest,
             Self::FORWARD_AUTH => Style::ForwardAuth,
@@ -134,7 +137,8 @@ impl<L: LiveSessions + 'static, C: RoomClient + 'static> HttpService for Forward
                 self.metrics.count(outcome, begun.elapsed());
                 match decision {
                     Decision::Enter(entering) => {
-                        to_shop(&entering, is_cacheable && style == Style::AuthRequest)
+                        let end_cookie = self.guard.end_cookie(&entering);
+                        to_shop(&entering, end_cookie, is_cacheable && style == Style::AuthRequest)
                     }
                     Decision::Answer(answer) => answered(&answer, style),
                 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use clock::SystemClock;
-use guard::{Guard, GuardOutcome, LiveSessions, RoomClient};
+use guard::{Guard, GuardOutcome, LiveSessions, Reporter, RoomClient};
 use hyper::body::Incoming;
 use hyper::{Request, StatusCode};
 use waitroom::ports::Clock;
@@ -36,11 +36,13 @@ impl GuardMetrics {
 pub struct GuardMonitor<L, C> {
     guard: Arc<Guard<L, C>>,
     metrics: Arc<GuardMetrics>,
+    reporter: Option<Arc<Reporter>>,
 }
 
 impl<L: LiveSessions, C: RoomClient> GuardMonitor<L, C> {
-    pub fn new(guard: Arc<Guard<L, C>>, metrics: Arc<GuardMetrics>) -> Self {
-        Self { guard, metrics }
+    /// A guard that reports to its room has a reporter.
+    pub fn new(guard: Arc<Guard<L, C>>, metrics: Arc<GuardMetrics>, reporter: Option<Arc<Reporter>>) -> Self {
+        Self { guard, metrics, reporter }
     }
 
     /// Whether a pass can be verified.
@@ -72,12 +74,16 @@ impl<L: LiveSessions, C: RoomClient> GuardMonitor<L, C> {
         let is_open = f64::from(u8::from(self.guard.is_open(now)));
         let open = "1 while everybody enters, because the room does not answer, otherwise 0.";
         text.gauge("beekeeper_guard_open", open, is_open);
+        if let Some(reporter) = &self.reporter {
+            let taken = "Seconds since the room last took a report of who is in the shop.";
+            text.gauge("beekeeper_guard_report_age_seconds", taken, as_f64(reporter.silent_for(now)));
+        }
         text.into_string()
     }
 }
 
 impl<L: LiveSessions + 'static, C: RoomClient + 'static> HttpService for GuardMonitor<L, C> {
-    async fn answer(&self, request: &Request<Incoming>, _: IpAddr) -> HttpResponse {
+    async fn answer(&self, request: &mut Request<Incoming>, _: IpAddr) -> HttpResponse {
         let (health, metrics) = (async { self.health() }, async { Ok(self.text()) });
         answer_monitoring(request.uri().path(), health, metrics).await
     }
@@ -88,7 +94,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use frozen_names::{Section, assert_frozen};
-    use guard::{GuardRules, HttpRoom, MemorySessions, RoomKeys, SessionKey};
+    use guard::{GuardRules, HttpRoom, MemorySessions, RoomKeys, SessionKey, new_guard_name};
 
     use super::*;
 
@@ -96,11 +102,16 @@ mod tests {
     fn every_metric_is_explained_documented_and_frozen() {
         let rules = GuardRules::new("https://wait.example", "sale");
         let keys = RoomKeys::<HttpRoom>::given(&rules, pass::Jwks::default());
+        let room = HttpRoom::new(&rules).unwrap();
+        let reporter = Reporter::new(room, &"key".parse().unwrap(), new_guard_name().unwrap()).unwrap();
         let key = SessionKey::new(&SessionKey::generate().unwrap()).unwrap();
         let guard = Arc::new(Guard::new(rules, key, MemorySessions::default(), keys));
         let metrics = Arc::new(GuardMetrics::default());
         metrics.count(GuardOutcome::Taken, Duration::from_millis(1));
-        let text = GuardMonitor::new(guard, metrics).text();
+        let text = GuardMonitor::new(guard.clone(), metrics.clone(), None).text();
+        assert!(!text.contains("report"), "it does not report: {text}");
+        let text = GuardMonitor::new(guard, metrics, Some(Arc::new(reporter))).text();
+        assert!(text.contains("\nbeekeeper_guard_report_age_seconds 0\n"), "{text}");
         assert!(text.contains("\nbeekeeper_guard_requests_total{outcome=\"taken\"} 1\n"), "{text}");
         assert!(text.contains("\nbeekeeper_guard_seconds_count 1\n"), "{text}");
         let explained = text.lines().filter_map(|line| line.strip_prefix("# HELP ")?.split(' ').next());

@@ -46,6 +46,7 @@ impl AnswerMetrics {
             Handler::Door => self.door.observe(took),
             Handler::Poll => self.polls.observe(took),
             Handler::Root
+            | Handler::Guard
             | Handler::ClientCheck
             | Handler::PublicKeys
             | Handler::Discovery

@@ -143,7 +143,7 @@ fn throttle(text: &mut MetricsText, status: &Status) {
 }
 
 impl HttpService for Monitor {
-    async fn answer(&self, request: &Request<Incoming>, _: IpAddr) -> HttpResponse {
+    async fn answer(&self, request: &mut Request<Incoming>, _: IpAddr) -> HttpResponse {
         answer_monitoring(request.uri().path(), self.health(), self.text()).await
     }
 }

@@ -17,8 +17,12 @@ pub type HttpResponse = Response<Full<Bytes>>;
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 pub(crate) fn json(response: Builder, value: &impl Serialize) -> HttpResponse {
-    let body = serde_json::to_vec(value).unwrap_or_default();
-    finish(response.header(CONTENT_TYPE, HeaderValue::from_static("application/json")), body)
+    json_text(response, serde_json::to_vec(value).unwrap_or_default())
+}
+
+/// JSON that is written already.
+pub(crate) fn json_text(response: Builder, text: impl Into<Bytes>) -> HttpResponse {
+    finish(response.header(CONTENT_TYPE, HeaderValue::from_static("application/json")), text)
 }
 
 pub(crate) fn text(status: StatusCode, text: impl Into<Bytes>) -> HttpResponse {
@@ -82,7 +86,7 @@ pub(crate) fn not_found<B>(request: &Request<B>) -> HttpResponse {
 
 pub(crate) fn method_not_allowed(route: &Route) -> HttpResponse {
     let response = uncached(StatusCode::METHOD_NOT_ALLOWED).header(ALLOW, route.allow());
-    json(response, &Problem { error: problem::METHOD_NOT_ALLOWED })
+    json(response, &Problem { error: route.refusal() })
 }
 
 pub(crate) fn unavailable() -> HttpResponse {

@@ -4,6 +4,8 @@
 //! `infra/template.yaml`, which describes the same routes to API Gateway. A new route needs a row here, an arm
 //! in `App::handle`, and a path in the template.
 
+use pass::GuardReport;
+
 /// One route: a path, and everything that is the same for all of its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
@@ -25,6 +27,8 @@ pub enum Handler {
     Root,
     /// `producer::Producer`
     Door,
+    /// `producer::Producer::take_report`
+    Guard,
     /// `poll::Poll::poll`
     Poll,
     /// `poll::Poll::client`
@@ -68,6 +72,13 @@ pub const ROUTES: &[Route] = &[
         path: "/beekeeper",
         methods: READ,
         handler: Handler::Door,
+        headers: &[("cache-control", "no-store")],
+        on_aws: AwsHandler::Function,
+    },
+    Route {
+        path: GuardReport::PATH,
+        methods: &["POST"],
+        handler: Handler::Guard,
         headers: &[("cache-control", "no-store")],
         on_aws: AwsHandler::Function,
     },
@@ -138,7 +149,8 @@ pub const DOOR: &str = "beekeeper";
 /// The texts of errors, the same here and in `infra/template.yaml`. They are sent as `{"error": "…"}`.
 pub mod problem {
     pub const NOT_FOUND: &str = "there is nothing here; the room's door is /beekeeper";
-    pub const METHOD_NOT_ALLOWED: &str = "only GET and HEAD are answered";
+    pub const ONLY_READ: &str = "only GET and HEAD are answered";
+    pub const ONLY_POST: &str = "only POST is answered";
     pub const UNAVAILABLE: &str = "the room cannot answer just now; try again in half a minute";
 }
 
@@ -154,6 +166,11 @@ impl Route {
 
     pub fn allows(&self, method: &str) -> bool {
         self.methods.contains(&method)
+    }
+
+    /// Why another method is not answered.
+    pub fn refusal(&self) -> &'static str {
+        if self.methods == READ { problem::ONLY_READ } else { problem::ONLY_POST }
     }
 
     /// The value of the `Allow` header.

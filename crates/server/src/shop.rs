@@ -59,7 +59,7 @@ impl RoomClient for KeysInStore {
 }
 
 impl HttpService for DemoShop {
-    async fn answer(&self, request: &Request<Incoming>, sender: IpAddr) -> HttpResponse {
+    async fn answer(&self, request: &mut Request<Incoming>, sender: IpAddr) -> HttpResponse {
         let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
         let (method, headers) = (request.method(), request.headers());
         let asked = GuardedRequest { method, target, headers, client: Some(sender) };

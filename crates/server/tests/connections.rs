@@ -27,7 +27,7 @@ struct Hello {
 }
 
 impl HttpService for Hello {
-    async fn answer(&self, request: &Request<Incoming>, _: IpAddr) -> HttpResponse {
+    async fn answer(&self, request: &mut Request<Incoming>, _: IpAddr) -> HttpResponse {
         if request.uri().path() == "/slow" {
             self.has_asked.notify_one();
             self.go.notified().await;

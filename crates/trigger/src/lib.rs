@@ -7,16 +7,19 @@
 //! for every slice of every window that is not over, also of windows that an earlier run planned. A second consumer for
 //! the same slice cannot take it and ends.
 
+mod space;
+
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
+use space::{PlanFit, Space};
 use tracing::field::{Empty, display};
 use tracing::{Instrument, Span};
 use waitroom::ports::{
-    Clock, Dispatch, EntryCount, Fault, LineLength, MinuteLog, NewcomerCount, PlanRecord, Plans, PortError,
-    PortResult, QuietSwitch, RoomReader, StatusBoard, StockCount, Store, TurnoutCount,
+    ActiveVisitors, Clock, Dispatch, EntryCount, Fault, LineLength, MinuteLog, NewcomerCount, PlanRecord,
+    Plans, PortError, PortResult, QuietSwitch, RoomReader, StatusBoard, StockCount, Store, TurnoutCount,
 };
 use waitroom::{
     CountedSlot, LineCount, LineCounts, LineStatus, LineTotals, Plan, Room, Slice, Timestamp, Turnout,
@@ -28,8 +31,15 @@ waitroom::used_ports! {
     pub trait TriggerStore: Store<
         Line: LineLength,
         Ledger: RoomReader + QuietSwitch + StockCount + Plans + NewcomerCount + EntryCount + TurnoutCount
-            + StatusBoard + MinuteLog,
+            + ActiveVisitors + StatusBoard + MinuteLog,
     >
+}
+
+/// What a run found before it planned.
+struct Planned {
+    /// The latest plans.
+    before: Vec<PlanRecord>,
+    space: Space,
 }
 
 #[derive(Debug)]
@@ -122,7 +132,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         let room = self.room_that_goes_on().await?;
         Span::current().record("room", display(&room.settings.room)).record("epoch", display(room.epoch));
         let mut report = TriggerReport { waiting: None, planned: None, sent: 0, not_sent: 0 };
-        let recent = self.plan_and_send(&room, cause, &mut report).await?;
+        let Planned { before: recent, space } = self.plan_and_send(&room, cause, &mut report).await?;
         // A rough count. If it cannot be read, visitors are released without it.
         report.waiting = self.store.line().waiting().await.inspect_err(warn).ok();
         if let Some(waiting) = report.waiting {
@@ -134,6 +144,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
             }
             if cause == TriggerCause::Minute {
                 self.judge_turnout(&room).await.unwrap_or_else(|error| warn(&error));
+                self.judge_full(&room, &space, waiting).await.unwrap_or_else(|error| warn(&error));
                 // A door may still count in the slot before this one.
                 let until = CountedSlot::at(self.clock.now(), self.minute) - CountedSlot::length(self.minute);
                 self.note_minute(&room, waiting, until).await.unwrap_or_else(|error| warn(&error));
@@ -205,6 +216,15 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         Ok(())
     }
 
+    /// Lets pages know how fast the line moves while the shop is full.
+    async fn judge_full(&self, room: &Room, space: &Space, waiting: u64) -> PortResult<()> {
+        let lately = space.let_in_lately(waiting, self.clock.now(), self.minute);
+        if room.heeds_full(lately) {
+            self.store.ledger().keep_while_full(lately).await?;
+        }
+        Ok(())
+    }
+
     /// Records whom the line has overtaken, as the windows before this run tell.
     async fn judge_passed(&self, room: &Room, recent: &[PlanRecord], counted: u64) -> PortResult<()> {
         let Some(oldest) = recent.last() else { return Ok(()) };
@@ -218,22 +238,31 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         }
     }
 
-    /// Writes the plans that are due, and starts a consumer for each slice of every window that is not over. Returns the
-    /// latest plans as they were before.
+    /// Writes the plans that are due, and starts a consumer for each slice of every window that is not over.
     async fn plan_and_send(
         &self,
         room: &Room,
         cause: TriggerCause,
         report: &mut TriggerReport,
-    ) -> PortResult<Vec<PlanRecord>> {
+    ) -> PortResult<Planned> {
         let horizon = cause.horizon(self.minute);
         let before = self.store.ledger().recent().await?;
         let mut plans = before.clone();
+        let mut space = Space::default();
         for _ in 0..Self::PLANS {
             let Some(plan) = Plan::due(&plans, room, self.clock.now(), self.minute, horizon) else { break };
             if self.is_needless(&plan, &plans).await {
                 break;
             }
+            let now = self.clock.now();
+            let plan = match space.fit(plan, room, self.store.ledger(), now, self.minute).await? {
+                PlanFit::For(plan) => plan,
+                PlanFit::AskAgain => {
+                    self.clock.sleep_until(now + self.minute / 60).await;
+                    continue;
+                }
+                PlanFit::Full => break,
+            };
             if self.store.ledger().write(plan).await? {
                 report.planned = Some(plan);
                 plans.insert(0, PlanRecord { plan, released: 0, lowest: None });
@@ -253,7 +282,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
             stream::iter(slices).map(|slice| self.send_one(slice)).buffered(Self::AT_ONCE).collect().await;
         report.sent = sent.iter().filter(|&&sent| sent).count();
         report.not_sent = sent.len() - report.sent;
-        Ok(before)
+        Ok(Planned { before, space })
     }
 
     /// Whether nobody is in the line for whom this plan would need permits. The first window in which newcomers go straight in

@@ -118,6 +118,10 @@ pub enum AuditedChange {
     SoldOut {
         stock: u32,
     },
+    /// The shop's guards got another report key: this is how its digest begins.
+    GuardKey {
+        to: String,
+    },
 }
 
 /// How the operator left the room before and after an order. What it has none of is left out.
@@ -221,11 +225,13 @@ impl AuditedChange {
         Self::LetIn { ticket: call.place.ticket.get(), code: call.code }
     }
 
-    /// Whether a person ordered it for the whole room. The others are decisions of the throttle, what the room does by itself, and
-    /// who was let in by hand.
+    /// Whether a person ordered it for the whole room. The others are decisions of the throttle, what the room does by itself, who
+    /// was let in by hand, and a key of guards, which changes nothing for visitors.
     pub fn is_order(&self) -> bool {
         match self {
-            Self::Throttle { .. } | Self::SoldOut { .. } | Self::LetIn { .. } => false,
+            Self::Throttle { .. } | Self::SoldOut { .. } | Self::LetIn { .. } | Self::GuardKey { .. } => {
+                false
+            }
             Self::Rate { .. }
             | Self::Mode { .. }
             | Self::Message { .. }
@@ -251,7 +257,8 @@ impl AuditedChange {
             | Self::KeyRotation { .. }
             | Self::KeyDrop { .. }
             | Self::LetIn { .. }
-            | Self::SoldOut { .. } => true,
+            | Self::SoldOut { .. }
+            | Self::GuardKey { .. } => true,
         }
     }
 
@@ -270,7 +277,8 @@ impl AuditedChange {
             | Self::KeyRotation { .. }
             | Self::KeyDrop { .. }
             | Self::LetIn { .. }
-            | Self::SoldOut { .. } => {
+            | Self::SoldOut { .. }
+            | Self::GuardKey { .. } => {
                 return None;
             }
         })
@@ -301,7 +309,8 @@ impl AuditedChange {
             | Self::KeyRotation { .. }
             | Self::KeyDrop { .. }
             | Self::LetIn { .. }
-            | Self::SoldOut { .. } => false,
+            | Self::SoldOut { .. }
+            | Self::GuardKey { .. } => false,
         }
     }
 
@@ -318,6 +327,7 @@ impl AuditedChange {
             Self::KeyRotation { .. } | Self::KeyDrop { .. } => AuditSubject::Keys,
             Self::LetIn { .. } => AuditSubject::LetIn,
             Self::SoldOut { .. } => AuditSubject::SoldOut,
+            Self::GuardKey { .. } => AuditSubject::GuardKey,
         }
     }
 }
@@ -344,6 +354,7 @@ impl fmt::Display for AuditedChange {
             Self::KeyDrop { from } => write!(f, "keys: dropped {from}"),
             Self::LetIn { ticket, code } => write!(f, "let in by hand: number {ticket}, code {code}"),
             Self::SoldOut { stock } => write!(f, "sold out: {stock} let in, room: ended"),
+            Self::GuardKey { to } => write!(f, "report key of the guards: another, {to}…"),
         }
     }
 }
@@ -365,6 +376,7 @@ pub enum AuditSubject {
     LetIn,
     /// By the room itself.
     SoldOut,
+    GuardKey,
 }
 
 /// What a store needs to write an entry with a change of the room.
@@ -413,6 +425,9 @@ impl AuditNote {
             AuditSubject::Rehearsal => AuditedChange::Rehearsal { to: after.rehearsal? },
             AuditSubject::SoldOut if !after.is_over() || before.is_over() => return None,
             AuditSubject::SoldOut => AuditedChange::SoldOut { stock: before.stock?.size.get() },
+            AuditSubject::GuardKey => {
+                AuditedChange::GuardKey { to: after.report_key.as_ref()?.short().to_owned() }
+            }
             AuditSubject::Keys | AuditSubject::LetIn => return None,
         };
         if self.subject == AuditSubject::Throttle && !change.is_change() {

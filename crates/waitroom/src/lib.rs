@@ -16,6 +16,7 @@
 //! | [`VirtualLine`], [`CountedSlot`] | the line that would be, in a room that observes |
 //! | [`Stock`] | how many more it releases before it ends by itself |
 //! | [`Turnout`], [`Oversubscription`] | how many of those come whom it releases, and how many more it releases for that |
+//! | [`ActiveLimit`], [`ActiveCount`] | how many visitors may be in the shop at once, and how many are |
 //! | [`Rate`], [`Plan`], [`Slice`], [`Pace`] | how many visitors a window releases, in which parts, and when |
 //! | [`throttle_rules`] | the rate in force while the shop is slow or failing |
 //! | [`HelpCode`], [`HelpCall`] | how a visitor in line shows the operator who they are |
@@ -31,6 +32,8 @@
 //! | [`KeyOrder`] | what an operator orders about the keys that sign passes |
 //! | [`ports`] | what handlers need from stores, clocks and the shop |
 
+mod active;
+mod active_limit;
 mod admission;
 mod audit;
 mod causes;
@@ -76,6 +79,8 @@ mod valve;
 mod virtual_line;
 mod web_url;
 
+pub use active::{ActiveCount, KeptReport, WindowAdmissions};
+pub use active_limit::ActiveLimit;
 pub use admission::{Admission, AdmittedBy};
 pub use audit::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author, StateChange};
 pub use causes::{causes, with_causes};

@@ -18,8 +18,8 @@ use pass::{KeyRecord, KeyRefusal, SecretKeys};
 use crate::throttle_rules::{Baseline, Finding};
 use crate::{
     Admission, AuditEntry, AuditNote, Author, CountedSlot, DoorPermits, Epoch, HelpCall, HelpCode,
-    IssuedTickets, KeyOrder, LineProgress, LineReach, LineStatus, LineTotals, MinuteRecord, Place, Plan,
-    Rate, Room, Slice, SliceId, Stock, Timestamp, Token, Turnout, Window,
+    IssuedTickets, KeptReport, KeyOrder, LineProgress, LineReach, LineStatus, LineTotals, MinuteRecord,
+    Place, Plan, Rate, Room, Slice, SliceId, Stock, Timestamp, Token, Turnout, Window, WindowAdmissions,
 };
 
 /// A failed call to a port: what was attempted, and what the caller may assume.
@@ -242,6 +242,32 @@ pub trait TurnoutCount: Send + Sync {
     fn keep_turnout(&self, turnout: Option<Turnout>) -> impl Future<Output = PortResult<()>> + Send;
 }
 
+/// Keeps what guards report of active visitors.
+pub trait GuardReports: Send + Sync {
+    /// Keeps the report instead of the guard's last one, unless that was made later. A store keeps those of at most
+    /// [`KeptReport::MOST`] guards, and forgets the oldest.
+    fn keep_report(&self, report: KeptReport) -> impl Future<Output = PortResult<()>> + Send;
+}
+
+/// Counts the active visitors, for rooms with a limit.
+pub trait ActiveVisitors: GuardReports {
+    /// The latest report of each guard.
+    fn reports(&self) -> impl Future<Output = PortResult<Vec<KeptReport>>> + Send;
+
+    /// At most how many each window of this epoch has admitted: those that ended since `since`, and those that have not.
+    ///
+    /// Exactly, once all of its consumers have [said](SliceProgress::at_most) that they are done. Until then, and for a while after the
+    /// window, it may have admitted its quota. What a consumer of another process or function never said stays in doubt for ever.
+    fn window_admissions(
+        &self,
+        since: Timestamp,
+    ) -> impl Future<Output = PortResult<Vec<WindowAdmissions>>> + Send;
+
+    /// Keeps with the room how many a minute were lately let in while the shop is full, unless it [heeds](Room::heeds_full) no
+    /// difference.
+    fn keep_while_full(&self, lately: Option<Rate>) -> impl Future<Output = PortResult<()>> + Send;
+}
+
 /// The ledger's admissions.
 pub trait Admissions: Send + Sync {
     /// The visitor's admission, expired or not.
@@ -360,6 +386,8 @@ pub struct SliceProgress {
     pub lowest: Option<u64>,
     /// How many places from their turn visitors leave the line, if that has changed. The latest record counts.
     pub disorder: Option<u64>,
+    /// Once the slice is over, in a room that counts active visitors: how many it may have admitted.
+    pub at_most: Option<u32>,
 }
 
 /// The answer to whoever takes a slice.

@@ -1,14 +1,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use pass::ReportKeyDigest;
 use serde::{Deserialize, Serialize};
 
 use url::Url;
 
 use crate::valve::WantedValve;
 use crate::{
-    Epoch, Message, Mode, Notice, Rate, RehearsalMark, RoomState, Settings, Standing, Stock, StockSize,
-    Stretch, Timestamp, Turnout, Valve, ValveChange, ValveSchedule, WebUrl,
+    ActiveLimit, Epoch, Message, Mode, Notice, Rate, RehearsalMark, RoomState, Settings, Standing, Stock,
+    StockSize, Stretch, Timestamp, Turnout, Valve, ValveChange, ValveSchedule, WebUrl,
 };
 
 /// A room as the ledger stores it: the operator's settings, and its state.
@@ -44,6 +45,12 @@ pub struct Room {
     /// isn't known.
     #[serde(default)]
     pub turnout: Option<Turnout>,
+    /// How many a minute it lately let in, while the shop has as many active visitors as it may.
+    #[serde(default)]
+    pub while_full: Option<Rate>,
+    /// By which the shop's guards show that they may report.
+    #[serde(default)]
+    pub report_key: Option<ReportKeyDigest>,
     /// Whether nobody waits, and has not for a while. Nothing runs then but the trigger, until somebody joins.
     #[serde(default)]
     pub quiet: bool,
@@ -66,6 +73,8 @@ pub struct Room {
 impl Room {
     /// A difference in percent that is not worth another window.
     const LEAST_SURPLUS: u32 = 2;
+    /// A difference in percent that pages need not show.
+    const LEAST_NEWS: u32 = 5;
 
     pub fn new(settings: Settings, url: WebUrl, epoch: Epoch) -> Self {
         // Nobody can wait in a new room, so its doors need not wait for that.
@@ -83,6 +92,8 @@ impl Room {
             notice: Notice::default(),
             throttled: None,
             turnout: None,
+            while_full: None,
+            report_key: None,
             quiet,
             highest_rate: None,
             valves: ValveSchedule::default(),
@@ -270,6 +281,32 @@ impl Room {
         self.shop_rate() < self.settings.rate
     }
 
+    /// How many may be in the shop at once. Visitors of a rehearsal don't go there, so it doesn't hold them up.
+    pub fn active_limit(&self) -> Option<&ActiveLimit> {
+        self.settings.active.as_ref().filter(|_| self.rehearsal.is_none())
+    }
+
+    /// At what rate the line moves: that in force, or what the full shop leaves of it. Pages reckon with it.
+    pub fn pace_of_line(&self) -> Rate {
+        self.while_full.map_or(self.rate(), |lately| lately.min(self.rate()))
+    }
+
+    /// Whether the line moves slower than the operator wants: the shop is slow, or full.
+    pub fn moves_slower(&self) -> bool {
+        self.is_slowed() || self.while_full.is_some()
+    }
+
+    /// Whether noting how many a minute the full shop let in makes a difference that pages should show.
+    pub fn heeds_full(&self, lately: Option<Rate>) -> bool {
+        match (self.while_full, lately) {
+            (Some(known), Some(lately)) => {
+                let least = u64::from(known.get()) * u64::from(Self::LEAST_NEWS);
+                u64::from(known.get().abs_diff(lately.get())) * 100 > least
+            }
+            (known, lately) => known != lately,
+        }
+    }
+
     /// The issuer in this room's passes, as shops compare it: the room's URL without a slash at the end.
     pub fn issuer(&self) -> String {
         self.url.to_string().trim_end_matches('/').to_owned()
@@ -285,20 +322,25 @@ impl Room {
         }
     }
 
-    /// Whether newcomers need no place while nobody waits. With a stock they do: its places are counted as they leave the line.
+    /// Whether whoever is let in is counted as they leave the line: for a stock, or as an active visitor.
+    fn counts_in_line(&self) -> bool {
+        self.stock.is_some() || self.settings.active.is_some()
+    }
+
+    /// Whether newcomers need no place while nobody waits. Where they are counted as they leave the line they do.
     pub fn lets_straight_in(&self) -> bool {
-        self.settings.mode == Mode::Overflow && self.takes_newcomers() && self.stock.is_none()
+        self.settings.mode == Mode::Overflow && self.takes_newcomers() && !self.counts_in_line()
     }
 
     /// Whether everybody goes straight in, and is counted. Only while the room is on: what other states say of newcomers holds. And
-    /// not with a stock, whose places are counted as they leave the line.
+    /// not where they are counted as they leave the line.
     pub fn observes(&self) -> bool {
         self.state == RoomState::On && self.observes_once_on()
     }
 
     /// Whether it observes as soon as it is on, which it may be by itself.
     pub fn observes_once_on(&self) -> bool {
-        self.settings.mode == Mode::Observe && self.stock.is_none()
+        self.settings.mode == Mode::Observe && !self.counts_in_line()
     }
 
     /// Whether a visitor who has just joined has to wake the room, because no consumer would find them. Where the doors let

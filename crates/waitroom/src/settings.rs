@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Message, Mode, Oversubscription, Rate, RoomId, Title, WebUrl};
+use crate::{ActiveLimit, Message, Mode, Oversubscription, Rate, RoomId, Title, WebUrl};
 
 /// What the operator decides about a room.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +19,9 @@ pub struct Settings {
     /// By how much more than the rate may be released, so that as many come.
     #[serde(default)]
     pub oversubscribe: Option<Oversubscription>,
+    /// How many may be in the shop at once.
+    #[serde(default)]
+    pub active: Option<ActiveLimit>,
     pub lifetimes: Lifetimes,
 }
 
@@ -41,8 +44,8 @@ impl Default for Lifetimes {
 impl Settings {
     /// A room with defaults for everything that can be left out.
     pub fn new(room: RoomId, title: Title, shop: WebUrl, rate: Rate) -> Self {
-        let (health, message, mode, oversubscribe, lifetimes) = Default::default();
-        Self { room, title, shop, health, rate, message, mode, oversubscribe, lifetimes }
+        let (health, message, mode, oversubscribe, active, lifetimes) = Default::default();
+        Self { room, title, shop, health, rate, message, mode, oversubscribe, active, lifetimes }
     }
 
     /// These settings for a room that ran with others before. What orders change stays as it is there, its rate for one: nobody may

@@ -44,9 +44,9 @@ pub struct LineStatus {
     #[serde(default)]
     pub disorder: u64,
     pub waiting: u64,
-    /// The rate in force.
+    /// At how many a minute the line moves: the rate in force, or what a full shop leaves of it.
     pub rate: Rate,
-    /// Whether the throttle holds the rate down, so that the line moves slower than the operator wants.
+    /// Whether the throttle or a full shop makes the line move slower than the operator wants.
     pub slow: bool,
     /// How many more are let in before the room ends, if it has a [stock](crate::Stock).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,6 +56,14 @@ pub struct LineStatus {
 impl LineStatus {
     pub fn of(room: &Room, reach: LineReach, waiting: u64, left: Option<u32>) -> Self {
         let LineReach { reached, overtaken, disorder } = reach;
-        Self { reached, overtaken, disorder, waiting, rate: room.rate(), slow: room.is_slowed(), left }
+        Self {
+            reached,
+            overtaken,
+            disorder,
+            waiting,
+            rate: room.pace_of_line(),
+            slow: room.moves_slower(),
+            left,
+        }
     }
 }

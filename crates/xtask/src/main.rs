@@ -66,7 +66,7 @@ enum Task {
     Page,
     /// Take a picture of the page in every state, into target/screenshots
     Screenshots,
-    /// Write the fixtures of a new format that are missing: what is stored, as this version stores it
+    /// Write the new fixtures that are missing: what is stored, as this version stores it
     Fixtures,
     /// Build and zip the program of the Lambda functions, as target/lambda/<arch>/functions.zip
     #[command(after_help = "Examples:\n  cargo xtask package\n  cargo xtask package --arch x86_64")]

@@ -127,7 +127,7 @@ fn limited(mut tests: Command, third: Option<&str>) -> Command {
     tests
 }
 
-/// Writes the fixtures that are missing: once for each format, before it is released.
+/// Writes the fixtures that are missing: once for whatever is newly stored, before it is released.
 pub(crate) fn fixtures() -> Result<()> {
     let tests = ["test", "--locked", "--package", "aws", "--package", "embedded", "no_fixture_is_lost"];
     run(cargo().args(tests).env("BEEKEEPER_WRITE_FIXTURES", "1"))

@@ -1,5 +1,7 @@
 //! A shop behind Caddy with the shipped configuration.
 
+use std::time::{Duration, Instant};
+
 use emulators::Caddy;
 use http_contract::Client;
 
@@ -16,7 +18,9 @@ fn free_port() -> u16 {
 fn caddy(guard: u16) -> Caddy {
     let shop = free_port();
     let says = "shop {uri} subject=[{header.X-Beekeeper-Subject}] number=[{header.X-Beekeeper-Number}{header.X_Beekeeper_Number}] upgrade=[{header.Upgrade}]";
-    let shop_itself = format!("\n}}\nhttp://127.0.0.1:{shop} {{\n\trespond \"{says}\"\n}}\n");
+    let thanks = "\theader /thanks Beekeeper-Session end\n\theader /thanks Set-Cookie basket=\n";
+    let told = "[{header.X-Beekeeper-End-Cookie}]";
+    let shop_itself = format!("\n}}\nhttp://127.0.0.1:{shop} {{\n{thanks}\trespond \"{says} {told}\"\n}}\n");
     let changes = [
         ("\n}\n\n", &*shop_itself),
         ("127.0.0.1:8090", &format!("127.0.0.1:{guard}")),
@@ -50,6 +54,26 @@ fn caddy_with_the_shipped_configuration_keeps_everybody_out_who_did_not_wait() {
     }
     let bypassed = get("/static/a.css", &spoofed);
     assert!(bypassed.body.contains("subject=[] number=[]"), "{bypassed:?}");
+    // The shop ends a session.
+    let visitor = cookie(&get(&format!("/?bk_pass={}", pass(&room)), &[]));
+    let thanks = get("/thanks", &[("Cookie", &visitor)]);
+    assert!(
+        thanks.status == 200 && thanks.body.ends_with(" []"),
+        "it knows nothing of the cookie: {thanks:?}"
+    );
+    assert_eq!(thanks.header("beekeeper-session"), None, "{thanks:?}");
+    let end = cookie(&thanks);
+    assert!(end.starts_with("__Host-bk_demo_end="), "{thanks:?}");
+    assert!(format!("{thanks:?}").contains("\"basket=\""), "the shop's own cookie comes too: {thanks:?}");
+    let with = format!("{visitor}; {end}");
+    assert_eq!(get("/", &[("Cookie", &visitor)]).header("set-cookie"), None);
+    let begun = Instant::now();
+    while get("/thanks.css", &[("Cookie", &with)]).status == 200 {
+        assert!(begun.elapsed() < Duration::from_secs(40), "it was never ended");
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    assert!(begun.elapsed() > Duration::from_secs(25), "after {:?}", begun.elapsed());
+    assert_eq!(get("/", &[("Cookie", &visitor)]).status, 302);
     assert!(
         get("/chat", &[("Cookie", &*session), upgrade[0], upgrade[1]]).body.contains("upgrade=[websocket]")
     );

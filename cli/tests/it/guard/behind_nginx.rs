@@ -16,6 +16,7 @@ fn nginx(guard: u16) -> Nginx {
         "location / {{ return 200 '{says}'; }}
          location /broken {{ return 500 'the shop is broken'; }}
          location /forbidden {{ return 403 'the shop forbids'; }}
+         location /thanks {{ add_header Beekeeper-Session end; add_header Set-Cookie basket=; return 200 'thank you'; }}
          location /static/gone {{ return 444; }}"
     );
     Nginx::in_front_of_shop(guard, &shop, &[]).unwrap()
@@ -270,4 +271,55 @@ fn behind_nginx_a_session_that_was_ended_is_out_in_a_moment() {
     }
     let page = visit(&nginx, "/", &["--header", &second]);
     assert!(subject(&page).len() == 64 && page.contains("number=[1]"), "{page}");
+}
+
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn behind_nginx_the_shop_ends_a_session_and_its_last_page_still_comes() {
+    let room = room();
+    let guard = Guard::of(&room, &["--bypass-path", "/static/"]);
+    let nginx = nginx(guard.port());
+    let [session, other] = [enter(&nginx, &pass(&room)), enter(&nginx, &pass(&room))];
+    let subject_of = |session: &str| subject(&visit(&nginx, "/", &["--header", session])).to_owned();
+    let (ours, theirs) = (subject_of(&session), subject_of(&other));
+
+    let thanks = visit(&nginx, "/thanks", &["--header", &session]);
+    assert!(thanks.ends_with("thank you"), "{thanks}");
+    assert_eq!(header(&thanks, "beekeeper-session"), None, "{thanks}");
+    let cookies: Vec<_> = thanks.lines().filter_map(|line| line.strip_prefix("set-cookie: ")).collect();
+    let [basket, end] = cookies[..] else { panic!("{thanks}") };
+    assert_eq!(basket, "basket=", "the shop's own cookie comes too");
+    assert!(
+        end.starts_with("__Host-bk_demo_end=")
+            && end.ends_with("; Path=/; Max-Age=86400; HttpOnly; Secure; SameSite=Lax"),
+        "{end}"
+    );
+    let end = end.split(';').next().unwrap();
+    assert_eq!(header(&visit(&nginx, "/", &["--header", &session]), "set-cookie"), None);
+
+    // Another visitor's word counts for nothing.
+    let with = |session: &str| ["--header".to_owned(), format!("{session}; {end}")];
+    let page = |session: &str, path: &str| {
+        let headers = with(session);
+        visit(&nginx, path, &[&headers[0], &headers[1]])
+    };
+    assert_eq!(subject(&page(&other, "/")), theirs);
+    // nginx has just kept a yes for the session. It must not answer in place of the guard, which would not hear of the end.
+    subject_of(&session);
+    let files = page(&session, "/style/[1-20]");
+    assert_eq!(files.matches(&format!("subject=[{ours}]")).count(), 20, "{files}");
+    let heard = Instant::now();
+    let counted = |now: &str| {
+        let metrics = Client::new(&guard.metrics, "demo").get("/metrics").body;
+        metrics.lines().any(|line| line == format!("beekeeper_guard_sessions {now}"))
+    };
+    assert!(counted("2"), "it lives on for a moment");
+    // Its visitor goes on clicking. The guard knows by now.
+    while status(&visit(&nginx, "/", &["--header", &session])) == "200" {
+        assert!(heard.elapsed() < Duration::from_secs(40), "it was never ended");
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    assert!(heard.elapsed() > Duration::from_secs(25), "after {:?}", heard.elapsed());
+    assert!(counted("1"));
+    assert_eq!(subject_of(&other), theirs, "the other one goes on");
 }

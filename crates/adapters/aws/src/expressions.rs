@@ -187,6 +187,16 @@ pub(crate) fn record(slice: SliceId, released: u32, lowest: Option<u64>) -> Stat
     statement
 }
 
+/// Says at most how many a slice has admitted, now that it is over.
+pub(crate) fn say_at_most(slice: SliceId, at_most: u32) -> Statement {
+    let index = slice.index;
+    Statement::new(
+        &format!("SET #at_most_{index} = :at_most"),
+        &format!("attribute_exists(#claim_{index})"),
+        [(":at_most", number(at_most))],
+    )
+}
+
 /// Raises the ticket that the line has reached. It never decreases, and plans of earlier epochs do not change it.
 pub(crate) fn raise_reached(plan: u64, reached: u64) -> Statement {
     Statement::new(
@@ -472,6 +482,7 @@ mod tests {
             take(slice, ConsumerRun(5)),
             record(slice, 10, None),
             record(slice, 10, Some(7)),
+            say_at_most(slice, 11),
             raise_overtaken(7, 4711),
             raise_reached(7, 4711),
             set_disorder(7, 300),

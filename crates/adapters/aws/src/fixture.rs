@@ -8,11 +8,13 @@
 //! - `ledger-format-1-observe.json`: a room that observes, who came when, and what the line would have been.
 //! - `ledger-format-1-stock.json`: a room with a stock, and what was taken of one of its shares.
 //! - `ledger-format-1-turnout.json`: a room that oversubscribes, a visitor who came, and how many did.
+//! - `ledger-format-1-active.json`: a room with a limit of active visitors, a slice that is over, and a guard's report.
 //! - `ledger-format-1-help.json`: a visitor who asked for help.
 //! - `key-secret.json`: a version of the secret with the keys.
 //!
 //! The files are never written again. Another format gets another file next to them.
 
+use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
@@ -20,21 +22,23 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use frozen_names::{Section, assert_fixture, assert_frozen};
-use pass::{KeyRecord, KeyRing, ProofKey, SecretKeys};
+use pass::{GuardReport, KeyRecord, KeyRing, ProofKey, ReportKeyDigest, SecretKeys};
 use serde_json::{Map, Value, json};
 use waitroom::ports::ThrottleMemory;
 use waitroom::throttle_rules::{Finding, Sample, Verdict};
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, AuditNote, AuditSubject, Author, CountedSlot, HelpCall, IssuedTickets,
-    Lifetimes, LineTotals, MinuteRecord, Mode, Notice, ObservedLine, Place, Plan, Rate, Room, RoomState,
-    Settings, SliceId, Stretch, Ticket, Timestamp, Token, UsedTime, VirtualLine, Window, fixture,
+    ActiveLimit, Admission, AdmittedBy, AuditEntry, AuditNote, AuditSubject, Author, CountedSlot, HelpCall,
+    IssuedTickets, KeptReport, Lifetimes, LineTotals, MinuteRecord, Mode, Notice, ObservedLine, Place, Plan,
+    Rate, Room, RoomState, Settings, SliceId, Stretch, Ticket, Timestamp, Token, UsedTime, VirtualLine,
+    Window, fixture,
 };
 
+use crate::active::GuardsItem;
 use crate::expressions::{close_count, note_minute};
 use crate::help::decode_call;
 use crate::items::{
-    Item, ItemError, PermitItem, ProgressItem, Reader, decode_admission, decode_closing, decode_entry,
-    decode_memory, decode_minute, decode_newcomers, decode_plan, decode_slices, decode_tickets, delete_later,
+    Item, ItemError, PermitItem, ProgressItem, Reader, SlicesItem, decode_admission, decode_closing,
+    decode_entry, decode_memory, decode_minute, decode_newcomers, decode_plan, decode_tickets, delete_later,
     encode_admission, encode_entry, encode_memory, encode_plan, flag, item, number, text, time,
 };
 use crate::keys::Key;
@@ -55,6 +59,7 @@ const OVERFLOW: &str = "ledger-format-1-overflow.json";
 const OBSERVE: &str = "ledger-format-1-observe.json";
 const STOCK: &str = "ledger-format-1-stock.json";
 const TURNOUT: &str = "ledger-format-1-turnout.json";
+const ACTIVE: &str = "ledger-format-1-active.json";
 const HELP: &str = "ledger-format-1-help.json";
 const SECRET: &str = "key-secret.json";
 
@@ -160,7 +165,7 @@ fn items_of_format_1_are_read() {
         Ok(admission(AdmittedBy::Door))
     );
     assert_eq!(decode_plan(7, item(Key::Window(7))), Ok(plan()));
-    assert_eq!(decode_slices(SLICES, item(SLICES)), Ok((15, None)));
+    assert_eq!(SlicesItem::decode(SLICES, item(SLICES)), said(15, None, None));
     assert_eq!(ProgressItem::decode(item(Key::Progress)), Ok(progress()));
     let tickets = Reader::open(Key::Tickets, item(Key::Tickets)).unwrap();
     assert_eq!(tickets.number("last"), Ok(4800));
@@ -330,6 +335,44 @@ fn a_room_that_counts_who_comes_is_read() {
     assert_eq!(decode_came(CAME, &items[&CAME.id()]), Ok(4711));
 }
 
+/// Lets in at most so many active visitors, and is full.
+fn limited_room() -> Room {
+    let active =
+        ActiveLimit { visitors: 900, idle: Duration::from_mins(15), session: Duration::from_mins(90) };
+    let settings = Settings { active: Some(active), ..room().settings };
+    let report_key = Some(ReportKeyDigest::stored(pass::subject("the key of a test")));
+    Room { settings, while_full: Some(Rate::MIN), report_key, ..room() }
+}
+
+fn guards() -> GuardsItem {
+    let guard = "0123456789abcdef".to_owned().try_into().unwrap();
+    let (made, opened) = (1_700_000_000_000, BTreeMap::from([(6, 50), (7, 13)]));
+    let report = GuardReport { guard, made, pass: 300, live: 40, opened };
+    let reports = vec![KeptReport { report, received: Timestamp::from_millis(made + 30) }];
+    GuardsItem { reports, version: 4711 }
+}
+
+fn limited_items() -> Vec<Item> {
+    let slices = [
+        ("claim_0", text("00000000000000000000000000000001")),
+        ("released_0", number(10u64)),
+        ("at_most_0", number(11u64)),
+    ];
+    vec![encode_room(&limited_room()), item(SLICES, slices), guards().encode().unwrap()]
+}
+
+#[test]
+fn a_room_with_a_limit_of_active_visitors_is_read() {
+    let items = read(ACTIVE);
+    assert_eq!(decode_room(&items[&Key::Room.id()]), Ok(limited_room()));
+    assert_eq!(SlicesItem::decode(SLICES, &items[&SLICES.id()]), said(10, None, Some(11)));
+    assert_eq!(GuardsItem::decode(&items[&Key::Guards.id()]), Ok(guards()));
+}
+
+fn said(recorded: u64, lowest: Option<u64>, admitted: Option<u64>) -> Result<SlicesItem, ItemError> {
+    Ok(SlicesItem { recorded, lowest, admitted })
+}
+
 fn call() -> HelpCall {
     let place = Place { epoch: room().epoch, token: token_of_waiter(), ticket: Ticket::new(4711).unwrap() };
     HelpCall { code: "7K3M-Q01X".parse().unwrap(), place, at: Timestamp::from_millis(1_700_000_000_000) }
@@ -395,7 +438,7 @@ fn items_with_every_attribute_are_read() {
     let admitted = decode_admission(token_of_waiter(), item(Key::Admission(token_of_waiter())));
     assert_eq!(admitted, Ok(admission(AdmittedBy::Slice(SliceId { plan: 7, index: 2 }))));
     assert_eq!(decode_plan(7, item(Key::Window(7))), Ok(complete_plan()));
-    assert_eq!(decode_slices(SLICES, item(SLICES)), Ok((10, Some(4100))));
+    assert_eq!(SlicesItem::decode(SLICES, item(SLICES)), said(10, Some(4100), None));
     assert_eq!(ProgressItem::decode(item(Key::Progress)), Ok(complete_progress()));
     let issued = IssuedTickets { last: 4800, at: Timestamp::from_millis(1_700_000_000_000) };
     assert_eq!(decode_tickets(item(Key::Tickets)), Ok(issued));
@@ -457,7 +500,7 @@ fn pattern(id: &str, attribute: &str) -> String {
 
 #[test]
 fn the_fixtures_have_every_attribute_that_is_stored() {
-    let all = [FIRST, COMPLETE, CLOSING, CLOSED, OVERFLOW, OBSERVE, STOCK, TURNOUT, HELP];
+    let all = [FIRST, COMPLETE, CLOSING, CLOSED, OVERFLOW, OBSERVE, STOCK, TURNOUT, HELP, ACTIVE];
     let items = all.into_iter().flat_map(read);
     let names = items.flat_map(|(id, item)| {
         let names = item.into_keys().filter(|name| !matches!(name.as_str(), "id" | "format"));
@@ -479,6 +522,7 @@ fn no_fixture_is_lost() {
         (STOCK, selling_items),
         (TURNOUT, oversubscribed_items),
         (HELP, || vec![call_item()]),
+        (ACTIVE, limited_items),
     ] {
         assert_fixture(&path(name), || write_ledger(name, &items()));
     }

@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use frozen_names::{Section, assert_frozen};
-use pass::KeyRecord;
+use pass::{KeyRecord, ReportKeyDigest};
 use port_contracts::slices::plan_from;
 use waitroom::ports::{ConsumerRun, ThrottleMemory};
 use waitroom::{
-    Admission, AdmittedBy, AuditNote, AuditSubject, Author, DoorPermits, HelpCall, HelpCode, LineStatus,
-    LineTotals, MinuteRecord, Mode, Notice, ObservedLine, Oversubscription, Place, Rate, Room, Settings,
-    SliceId, Ticket, Timestamp, Token, UsedTime, VirtualLine,
+    ActiveLimit, Admission, AdmittedBy, AuditNote, AuditSubject, Author, DoorPermits, HelpCall, HelpCode,
+    LineStatus, LineTotals, MinuteRecord, Mode, Notice, ObservedLine, Oversubscription, Place, Rate, Room,
+    Settings, SliceId, Ticket, Timestamp, Token, UsedTime, VirtualLine,
 };
 
+use crate::active::GuardsItem;
 use crate::expressions::{self, Statement};
 use crate::items::{
     Item, ProgressItem, delete_later, encode_admission, encode_entry, encode_memory, encode_plan, item,
@@ -48,6 +49,7 @@ fn pattern(key: Key) -> String {
         | Key::Progress
         | Key::Tickets
         | Key::Permits
+        | Key::Guards
         | Key::Throttle
         | Key::Private
         | Key::Public
@@ -55,7 +57,7 @@ fn pattern(key: Key) -> String {
     }
 }
 
-fn keys() -> [Key; 17] {
+fn keys() -> [Key; 18] {
     [
         Key::Admission(Token::from_bytes(TOKEN)),
         Key::Room,
@@ -71,6 +73,7 @@ fn keys() -> [Key; 17] {
         Key::Audit(28),
         Key::Minute(28),
         Key::Permits,
+        Key::Guards,
         Key::Stock(28, 15),
         Key::Came(28, 35),
         Key::Help(code()),
@@ -95,6 +98,8 @@ fn room() -> Room {
         Rate::MIN,
     );
     settings.mode = Mode::Overflow;
+    let (idle, session) = (ActiveLimit::DEFAULT_IDLE, ActiveLimit::DEFAULT_SESSION);
+    settings.active = Some(ActiveLimit { visitors: 900, idle, session });
     settings.oversubscribe = Some(Oversubscription::MAX);
     settings.health = Some("https://shop.example/health".parse().unwrap());
     let room = Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
@@ -106,7 +111,8 @@ fn room() -> Room {
     let rehearsal = Some("abcdefghijkmnpqr".parse().unwrap());
     let stock = Some("5000/17".parse().unwrap());
     let turnout = Some("4800/6000".parse().unwrap());
-    let room = Room { closes, ends, then_off, stock, notice, turnout, ..room };
+    let (while_full, report_key) = (Some(Rate::MIN), Some(ReportKeyDigest::stored("5e")));
+    let room = Room { closes, ends, then_off, stock, notice, turnout, while_full, report_key, ..room };
     Room { throttled: Some(Rate::MIN), highest_rate: Some(Rate::MAX), valves, opens, rehearsal, ..room }
 }
 
@@ -164,7 +170,7 @@ fn items_keep_their_attributes() {
         observed: Some(VirtualLine { until: now, used: UsedTime::at(now), line: ObservedLine::default() }),
     };
     let mut observing = Room { stock: None, ..room() };
-    observing.settings.mode = Mode::Observe;
+    (observing.settings.mode, observing.settings.active) = (Mode::Observe, None);
     let closing = MinuteRecord { totals, longest_wait: None };
     let found = [
         encoded(admission, &encode_admission(token, &admitted)),
@@ -195,6 +201,8 @@ fn items_keep_their_attributes() {
         updated(Key::Help(code()), &expressions::note_call(&call)),
         updated(slices, &expressions::take(SLICE, ConsumerRun(1))),
         updated(slices, &expressions::record(SLICE, 1, Some(1))),
+        updated(slices, &expressions::say_at_most(SLICE, 1)),
+        encoded(Key::Guards, &GuardsItem::default().encode().unwrap()),
         updated(Key::Progress, &expressions::reset_progress()),
         updated(Key::Tickets, &expressions::reset_tickets()),
         updated(Key::Tickets, &expressions::lease(1, Timestamp::default())),

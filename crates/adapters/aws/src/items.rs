@@ -271,17 +271,32 @@ pub(crate) fn decode_plan(plan: u64, item: &Item) -> Result<Plan, ItemError> {
         needs_permits: reader.optional("needs_permits", Reader::flag)?.unwrap_or_default(),
     })
 }
+/// What the slices of a group have said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SlicesItem {
+    pub(crate) recorded: u64,
+    /// The lowest ticket that the line delivered to one of them.
+    pub(crate) lowest: Option<u64>,
+    /// At most how many they have admitted, if all that were taken have said so.
+    pub(crate) admitted: Option<u64>,
+}
 
-/// How many visitors the slices of one group have recorded as released, in total, and the lowest ticket that the line
-/// delivered to them.
-pub(crate) fn decode_slices(group: Key, item: &Item) -> Result<(u64, Option<u64>), ItemError> {
-    let reader = Reader::open(group, item)?;
-    let numbers = |prefix: &'static str| {
-        let names = item.keys().filter(move |name| name.starts_with(prefix));
-        names.map(move |name| reader.number(name)).collect::<Result<Vec<_>, _>>()
-    };
-    let recorded = numbers("released_")?.into_iter().fold(0, u64::saturating_add);
-    Ok((recorded, numbers("lowest_")?.into_iter().min()))
+impl SlicesItem {
+    pub(crate) fn decode(group: Key, item: &Item) -> Result<Self, ItemError> {
+        let reader = Reader::open(group, item)?;
+        let numbers = |prefix: &'static str| {
+            let names = item.keys().filter(move |name| name.starts_with(prefix));
+            names.map(move |name| reader.number(name)).collect::<Result<Vec<_>, _>>()
+        };
+        let sum = |numbers: &[u64]| numbers.iter().copied().fold(0, u64::saturating_add);
+        let taken = item.keys().filter(|name| name.starts_with("claim_")).count();
+        let at_most = numbers("at_most_")?;
+        Ok(Self {
+            recorded: sum(&numbers("released_")?),
+            lowest: numbers("lowest_")?.into_iter().min(),
+            admitted: (at_most.len() == taken).then(|| sum(&at_most)),
+        })
+    }
 }
 
 /// The item `progress`. What the slices of open plans have recorded is not in it.
@@ -467,10 +482,14 @@ pub(crate) mod tests {
         let group = Key::Slices(7, 0);
         let claims = [("claim_0", text("a")), ("claim_1", text("b")), ("released_0", number(10u64))];
         let mut recorded = item(group, claims);
-        assert_eq!(decode_slices(group, &recorded), Ok((10, None)));
+        let slices = |recorded, lowest, admitted| Ok(SlicesItem { recorded, lowest, admitted });
+        assert_eq!(SlicesItem::decode(group, &recorded), slices(10, None, None));
         recorded.insert("released_1".into(), number(5u64));
         recorded.extend([("lowest_0".to_owned(), number(40u64)), ("lowest_1".to_owned(), number(41u64))]);
-        assert_eq!(decode_slices(group, &recorded), Ok((15, Some(40))));
+        recorded.insert("at_most_0".into(), number(11u64));
+        assert_eq!(SlicesItem::decode(group, &recorded), slices(15, Some(40), None), "one has not said it");
+        recorded.insert("at_most_1".into(), number(5u64));
+        assert_eq!(SlicesItem::decode(group, &recorded), slices(15, Some(40), Some(16)));
     }
 
     /// Asserts that an attribute that is missing, of another type or out of bounds is an error that names it.

@@ -28,6 +28,8 @@ pub(crate) enum Key {
     Came(u64, u16),
     /// How many were taken of one of the sixteen shares of a stock, by the order that it is counted from.
     Stock(u64, u8),
+    /// What the shop's guards report.
+    Guards,
     /// A visitor in line who asked for help.
     Help(HelpCode),
     /// An entry of the audit trail, by its number. A new entry replaces the oldest one.
@@ -70,6 +72,7 @@ impl Key {
             Self::Progress => "progress".into(),
             Self::Tickets => "tickets".into(),
             Self::Permits => "permits".into(),
+            Self::Guards => "guards".into(),
             Self::Throttle => "throttle".into(),
             Self::Private => "key/private".into(),
             Self::Public => "key/public".into(),

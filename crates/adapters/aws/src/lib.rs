@@ -10,6 +10,7 @@
 //! | `KeyBoard`, `Keys`, `KeyAdmin` | `signing_keys`, `key_secret` |
 //! | `StockCount` | `stock` |
 //! | `TurnoutCount` | `turnout` |
+//! | `GuardReports`, `ActiveVisitors` | `active` |
 //! | `HelpCalls`, `HelpDesk` | `help` |
 //! | `Plans`, `Slices`, `StatusBoard` | `plans` |
 //! | `MinuteLog` | `history` |
@@ -18,6 +19,7 @@
 //! | `RoomAdmin`, and what a deployment does | `operator`, `page_bucket` |
 //! | `LiveSessions` of a shop's guards | `shared_sessions` |
 
+mod active;
 mod config;
 mod dispatch;
 mod expressions;

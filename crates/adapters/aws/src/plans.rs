@@ -16,7 +16,7 @@ use waitroom::{LineProgress, LineReach, LineStatus, Plan, SliceId};
 use crate::AwsStore;
 use crate::expressions;
 use crate::items::{
-    ItemError, PermitItem, ProgressItem, decode_plan, decode_slices, delete_later, encode_plan, item, missing,
+    ItemError, PermitItem, ProgressItem, SlicesItem, decode_plan, delete_later, encode_plan, item, missing,
 };
 use crate::keys::Key;
 use crate::table::{Write, Written};
@@ -37,6 +37,8 @@ pub(crate) struct PlanItems {
     groups: Vec<Key>,
     pub(crate) recorded: u64,
     lowest: Option<u64>,
+    /// At most how many its slices have admitted, if all that were taken have said so.
+    pub(crate) admitted: Option<u64>,
 }
 
 /// The items of a plan's slices.
@@ -68,12 +70,15 @@ impl AwsStore {
         let keys = plans.iter().flatten().flat_map(groups);
         let mut found = self.table.get_all(attempt, keys).await?;
         let mut items_of = |plan: Option<Plan>| {
-            let mut items = PlanItems { plan, groups: Vec::new(), recorded: 0, lowest: None };
+            let mut items =
+                PlanItems { plan, groups: Vec::new(), recorded: 0, lowest: None, admitted: Some(0) };
             for group in plan.iter().flat_map(groups) {
                 if let Some(item) = found.remove(&group.id()) {
-                    let (recorded, lowest) = decode_slices(group, &item)?;
-                    items.recorded = items.recorded.saturating_add(recorded);
-                    items.lowest = items.lowest.into_iter().chain(lowest).min();
+                    let slices = SlicesItem::decode(group, &item)?;
+                    items.recorded = items.recorded.saturating_add(slices.recorded);
+                    items.lowest = items.lowest.into_iter().chain(slices.lowest).min();
+                    items.admitted =
+                        items.admitted.zip(slices.admitted).map(|(all, some)| all.saturating_add(some));
                     items.groups.push(group);
                 }
             }
@@ -164,7 +169,7 @@ impl Slices for AwsStore {
     }
 
     async fn record(&self, slice: SliceId, progress: SliceProgress) -> PortResult<()> {
-        let SliceProgress { released, reached, lowest, disorder } = progress;
+        let SliceProgress { released, reached, lowest, disorder, at_most } = progress;
         let attempt = "record a slice's progress";
         let mut last = self.last_record.of(slice);
         if last.released < released {
@@ -174,6 +179,10 @@ impl Slices for AwsStore {
                 .await?;
             last.released = released;
             self.last_record.keep(slice, last);
+        }
+        if let Some(at_most) = at_most {
+            let say = expressions::say_at_most(slice, at_most);
+            self.table.update(attempt, Key::slices_with(slice), say).await?;
         }
         if last.reached < reached {
             let raise = expressions::raise_reached(slice.plan, reached);

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use waitroom::{Lifetimes, Message, Mode, Notice, Room, Settings};
+use pass::ReportKeyDigest;
+use waitroom::{ActiveLimit, Lifetimes, Message, Mode, Notice, Room, Settings};
 
 use crate::items::{Item, ItemError, Reader, flag, item, number, text, time};
 use crate::keys::Key;
@@ -13,7 +14,7 @@ use crate::keys::Key;
 type Attributes<const N: usize> = [(&'static str, Option<AttributeValue>); N];
 
 /// Names every field of a room, so that one that is stored nowhere does not compile.
-fn room_attributes(room: &Room) -> Attributes<28> {
+fn room_attributes(room: &Room) -> Attributes<33> {
     let Room {
         settings,
         url,
@@ -27,6 +28,8 @@ fn room_attributes(room: &Room) -> Attributes<28> {
         notice,
         throttled,
         turnout,
+        while_full,
+        report_key,
         quiet,
         highest_rate,
         valves,
@@ -34,7 +37,7 @@ fn room_attributes(room: &Room) -> Attributes<28> {
         rehearsal,
         version,
     } = room;
-    let Settings { room: name, title, shop, health, rate, message, mode, oversubscribe, lifetimes } =
+    let Settings { room: name, title, shop, health, rate, message, mode, oversubscribe, active, lifetimes } =
         settings;
     let Lifetimes { admission, pass } = lifetimes;
     [
@@ -47,6 +50,9 @@ fn room_attributes(room: &Room) -> Attributes<28> {
         ("message", Some(text(message))),
         ("mode", (*mode != Mode::default()).then(|| text(mode))),
         ("oversubscribe", oversubscribe.map(|most| number(most.get()))),
+        ("active_visitors", active.map(|limit| number(limit.visitors))),
+        ("idle_seconds", active.map(|limit| number(limit.idle.as_secs()))),
+        ("session_seconds", active.map(|limit| number(limit.session.as_secs()))),
         ("admission_seconds", Some(number(admission.as_secs()))),
         ("pass_seconds", Some(number(pass.as_secs()))),
         ("epoch", Some(text(epoch))),
@@ -60,6 +66,8 @@ fn room_attributes(room: &Room) -> Attributes<28> {
         ("link", notice.link.as_ref().map(text)),
         ("throttled", throttled.map(|rate| number(rate.get()))),
         ("turnout", turnout.as_ref().map(text)),
+        ("while_full", while_full.map(|rate| number(rate.get()))),
+        ("report_key", report_key.as_ref().map(|digest| text(digest.as_str()))),
         ("quiet", Some(flag(*quiet))),
         ("highest_rate", highest_rate.map(|rate| number(rate.get()))),
         ("valves", (!valves.is_empty()).then(|| text(valves))),
@@ -100,14 +108,17 @@ pub(crate) fn decode_room(item: &Item) -> Result<Room, ItemError> {
             message: room.parsed("message")?,
             mode: room.optional("mode", Reader::parsed)?.unwrap_or_default(),
             oversubscribe: room.optional("oversubscribe", Reader::bounded::<_, u32>)?,
+            active: decode_limit(room)?,
             lifetimes: Lifetimes { admission: seconds("admission_seconds")?, pass: seconds("pass_seconds")? },
         },
         url: room.parsed("url")?,
         epoch: room.parsed("epoch")?,
         state: room.parsed("state")?,
         throttled: room.optional("throttled", Reader::bounded::<_, u32>)?,
-        // Rooms of earlier versions do not have these twelve, nor a mode.
+        // Rooms of earlier versions do not have these, nor a mode or a limit of active visitors.
         turnout: room.optional("turnout", Reader::parsed)?,
+        while_full: room.optional("while_full", Reader::bounded::<_, u32>)?,
+        report_key: room.optional("report_key", Reader::text)?.map(ReportKeyDigest::stored),
         closes: room.optional("closes", Reader::time)?,
         ends: room.optional("ends", Reader::time)?,
         then_off: room.optional("then_off", Reader::flag)?.unwrap_or_default(),
@@ -124,6 +135,16 @@ pub(crate) fn decode_room(item: &Item) -> Result<Room, ItemError> {
         stretch: room.bounded::<_, u32>("stretch")?,
         version: room.number("version")?,
     })
+}
+
+fn decode_limit(room: Reader<'_>) -> Result<Option<ActiveLimit>, ItemError> {
+    let Some(visitors) = room.optional("active_visitors", Reader::number)? else { return Ok(None) };
+    let seconds = |name| room.number(name).map(Duration::from_secs);
+    Ok(Some(ActiveLimit {
+        visitors: u32::try_from(visitors).unwrap_or(u32::MAX),
+        idle: seconds("idle_seconds")?,
+        session: seconds("session_seconds")?,
+    }))
 }
 
 /// The number of the last entry of the audit trail, which is in the room's item; 0 before the first.
@@ -153,8 +174,8 @@ fn status_attributes(room: &Room) -> Attributes<16> {
         ("message", Some(text(&escaped(room.settings.message.as_str())))),
         ("origin", Some(text(&escaped(&shop.to_string())))),
         ("cors", Some(text(&shop.as_url().origin().ascii_serialization()))),
-        ("rate", Some(number(room.rate().get()))),
-        ("slow", Some(flag(room.is_slowed()))),
+        ("rate", Some(number(room.pace_of_line().get()))),
+        ("slow", Some(flag(room.moves_slower()))),
         ("rehearsal", room.rehearsal.as_ref().map(text)),
     ]
 }
@@ -195,14 +216,33 @@ mod tests {
         Notice { text: "\"Sold out\"\nzwei".parse().unwrap(), link }
     }
 
+    fn limit() -> ActiveLimit {
+        ActiveLimit { visitors: 900, idle: Duration::from_mins(15), session: Duration::from_mins(90) }
+    }
+
     /// Only some rooms have these.
-    const OPTIONAL: [&str; 9] =
-        ["health", "throttled", "opens", "closes", "ends", "stock", "notice", "link", "rehearsal"];
+    const OPTIONAL: [&str; 14] = [
+        "health",
+        "throttled",
+        "opens",
+        "closes",
+        "ends",
+        "stock",
+        "notice",
+        "link",
+        "rehearsal",
+        "active_visitors",
+        "idle_seconds",
+        "session_seconds",
+        "while_full",
+        "report_key",
+    ];
 
     fn room() -> Room {
         let settings = Settings {
             health: Some("https://shop.example/health".parse().unwrap()),
             message: "It's \"on\" 🦭\nzwei".parse().unwrap(),
+            active: Some(limit()),
             lifetimes: Lifetimes { admission: Duration::from_mins(90), pass: Duration::from_mins(30) },
             ..Settings::new(
                 "sale".parse().unwrap(),
@@ -225,6 +265,8 @@ mod tests {
             valves: "0=3300 1700000000000=closed".parse().unwrap(),
             stretch: Stretch::MAX,
             rehearsal: Some("abcdefghijkmnpqr".parse().unwrap()),
+            while_full: Some(Rate::MIN),
+            report_key: Some(ReportKeyDigest::stored("5e")),
             state: RoomState::Paused,
             version: 7,
             ..room
@@ -241,6 +283,7 @@ mod tests {
         (plain.then_off, plain.stock, plain.notice) = (false, None, Notice::default());
         plain.valves = ValveSchedule::default();
         plain.rehearsal = None;
+        (plain.settings.active, plain.while_full, plain.report_key) = (None, None, None);
         let item = encode_room(&plain);
         assert!(OPTIONAL.iter().chain(&["then_off"]).all(|name| !item.contains_key(*name)));
         assert_eq!(decode_room(&item), Ok(plain));

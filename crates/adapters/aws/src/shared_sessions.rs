@@ -16,6 +16,7 @@ use crate::table::{ItemKey, Table, Written};
 const OPEN: &str = "open";
 const REPEAT: &str = "open once more";
 const KEEP: &str = "keep";
+const END: &str = "end";
 
 /// A table with the key `id`, which is the visitor's subject. Several guards share it. Each call is one conditional write, and a repeat is another
 /// one.
@@ -50,6 +51,8 @@ struct TableAnswer {
     id: SessionId,
     is_live: bool,
     until: u64,
+    /// When it is over because the shop ended it at this guard.
+    ended: Option<u64>,
     at: u64,
 }
 
@@ -136,6 +139,18 @@ impl LiveSessions for SharedSessions {
         answers().learn(subject, &session, is_live, now);
         Ok(is_live)
     }
+
+    async fn end(&self, subject: &str, id: SessionId, now: u64) -> Result<(), SessionsFault> {
+        let answers = || self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if answers().has_ended(subject, id) {
+            return Ok(());
+        }
+        let at = now.saturating_add(LiveSession::FAREWELL);
+        // Refused where there is nothing to end.
+        self.table.update(END, Subject(subject), end(id, at)).await.map_err(|error| fault(END, error))?;
+        answers().end(subject, id, at);
+        Ok(())
+    }
 }
 
 impl TableAnswers {
@@ -145,7 +160,17 @@ impl TableAnswers {
     fn known(&self, subject: &str, session: &LiveSession, now: u64) -> Option<bool> {
         let answer = self.by_subject.get(subject).filter(|answer| answer.id == session.id)?;
         let counts = now < answer.at.saturating_add(Self::COUNTS) && session.until <= answer.until;
-        counts.then_some(answer.is_live)
+        counts.then_some(answer.is_live && answer.ended.is_none_or(|ended| now < ended))
+    }
+
+    fn has_ended(&self, subject: &str, id: SessionId) -> bool {
+        self.by_subject.get(subject).is_some_and(|answer| answer.id == id && answer.ended.is_some())
+    }
+
+    fn end(&mut self, subject: &str, id: SessionId, at: u64) {
+        if let Some(answer) = self.by_subject.get_mut(subject).filter(|answer| answer.id == id) {
+            answer.ended = Some(at);
+        }
     }
 
     /// Removes old answers when there are twice as many as after the last time, so that it costs little in all.
@@ -154,7 +179,9 @@ impl TableAnswers {
             self.by_subject.retain(|_, answer| now < answer.at.saturating_add(Self::COUNTS));
             self.cleaned = self.by_subject.len();
         }
-        let answer = TableAnswer { id: session.id, is_live, until: session.until, at: now };
+        let before = self.by_subject.get(subject).filter(|before| before.id == session.id);
+        let ended = before.and_then(|before| before.ended);
+        let answer = TableAnswer { id: session.id, is_live, until: session.until, ended, at: now };
         self.by_subject.insert(subject.into(), answer);
     }
 }
@@ -166,11 +193,11 @@ fn if_is_newer(session: &LiveSession, rule: OneSession, now: u64) -> Statement {
         return Statement::new("", "attribute_not_exists(#id) OR #pass < :pass", [pass]);
     }
     let Some(browser) = session.exchange.and_then(|exchange| exchange.browser) else {
-        let condition = "attribute_not_exists(#id) OR (#pass < :pass AND #until <= :now)";
+        let condition =
+            "attribute_not_exists(#id) OR (#pass < :pass AND (#until <= :now OR attribute_exists(#ended)))";
         return Statement::new("", condition, [pass, (":now", number(now))]);
     };
-    let condition =
-        "attribute_not_exists(#id) OR (#pass < :pass AND (#until <= :now OR #browser = :browser))";
+    let condition = "attribute_not_exists(#id) OR (#pass < :pass AND (#until <= :now OR attribute_exists(#ended) OR #browser = :browser))";
     Statement::new("", condition, [pass, (":now", number(now)), (":browser", text(&browser))])
 }
 
@@ -178,7 +205,8 @@ fn if_is_newer(session: &LiveSession, rule: OneSession, now: u64) -> Statement {
 /// first exchange stays. None if nothing can tell that it is the same pass.
 fn repeat(session: &LiveSession, now: u64) -> Option<Statement> {
     let Exchange { pass, browser } = session.exchange?;
-    let time = "#opened > :before AND #opened < :after AND #exchanged = :exchanged";
+    let time =
+        "#opened > :before AND #opened < :after AND #exchanged = :exchanged AND attribute_not_exists(#ended)";
     let mut values = vec![
         (":before", number(now.saturating_sub(LiveSession::REPEAT))),
         (":after", number(now.saturating_add(LiveSession::REPEAT))),
@@ -205,18 +233,31 @@ fn keep(session: &LiveSession, now: u64) -> Statement {
     let mut statement = Statement::new(
         "SET #session = :session, #pass = if_not_exists(#pass, :pass), #opened = if_not_exists(#opened, :opened), \
          #until = :until, #forget = :forget, #format = :format",
-        "attribute_not_exists(#id) OR (#session = :session AND #until > :now AND #until < :until)",
+        "attribute_not_exists(#id) OR (#session = :session AND #until > :now AND #until < :until \
+         AND (attribute_not_exists(#ended) OR #ended > :now))",
         [(":now", number(now))],
     );
     statement.values.extend(attributes(session).map(|(name, value)| (format!(":{name}"), value)));
     statement
 }
 
+/// The shop has ended this session, for the first time.
+fn end(id: SessionId, at: u64) -> Statement {
+    Statement::new(
+        "SET #ended = :ended",
+        "#session = :session AND attribute_not_exists(#ended)",
+        [(":session", text(&id)), (":ended", number(at))],
+    )
+}
+
 fn item(subject: &str, session: &LiveSession) -> Item {
     let exchanged = session.exchange.map(|exchange| ("exchanged", text(&exchange.pass)));
     let browser =
         session.exchange.and_then(|exchange| exchange.browser).map(|browser| ("browser", text(&browser)));
-    let all = [("id", text(subject))].into_iter().chain(attributes(session)).chain(exchanged).chain(browser);
+    let window = session.window.map(|window| ("window", number(window)));
+    let ended = session.ended.map(|ended| ("ended", number(ended)));
+    let all = [("id", text(subject))].into_iter().chain(attributes(session));
+    let all = all.chain(exchanged).chain(browser).chain(window).chain(ended);
     all.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
@@ -241,10 +282,12 @@ fn session_in(item: &Item) -> Option<LiveSession> {
         return None;
     }
     let id = item.get("session")?.as_s().ok()?.parse().ok()?;
-    // Guards of the first version did not write these two.
+    // Earlier guards did not write these, and not every session has them.
     let fingerprint = |name: &str| item.get(name)?.as_s().ok()?.parse().ok();
     let exchange = fingerprint("exchanged").map(|pass| Exchange { pass, browser: fingerprint("browser") });
-    Some(LiveSession { id, pass: whole("pass")?, exchange, opened: whole("opened")?, until: whole("until")? })
+    let (window, ended) = (whole("window"), whole("ended"));
+    let (pass, opened, until) = (whole("pass")?, whole("opened")?, whole("until")?);
+    Some(LiveSession { id, pass, exchange, opened, until, window, ended })
 }
 
 fn fault(attempt: &'static str, error: PortError) -> SessionsFault {
@@ -263,7 +306,8 @@ mod tests {
         let fingerprint = |byte| Fingerprint::from_bytes([byte; 16]);
         let exchange = Some(Exchange { pass: fingerprint(8), browser: Some(fingerprint(9)) });
         let id = SessionId::from_bytes([7; 16]);
-        let session = LiveSession { id, pass: 1, exchange, opened: 2, until: 3 };
+        let session =
+            LiveSession { id, pass: 1, exchange, opened: 2, until: 3, window: Some(4), ended: Some(5) };
         let whole = item("visitor", &session);
         assert_eq!(session_in(&whole), Some(session));
         let untold =
@@ -280,7 +324,8 @@ mod tests {
             ("format", number(1_u64)),
         ];
         let first: Item = first.map(|(name, value)| (name.to_owned(), value)).into();
-        assert_eq!(session_in(&first), Some(LiveSession { exchange: None, ..session }));
+        let bare = LiveSession { exchange: None, window: None, ended: None, ..session };
+        assert_eq!(session_in(&first), Some(bare));
         let before = |name: &str| first.get(name) == whole.get(name);
         assert!(first.keys().all(|name| before(name)), "a guard of the first version reads {whole:?}");
         assert_frozen(Section::SessionTable, whole.into_keys());

@@ -8,15 +8,16 @@ use std::time::Duration;
 
 use redb::{ReadTransaction, ReadableTable};
 use waitroom::ports::{
-    Admissions, Admitted, AuditTrail, ConsumerRun, Delivery, EntryCount, HelpCalls, HelpDesk, LineBack,
-    LineFront, LineLength, LineStatusReader, NewcomerCount, PermitHolder, Permits, PlanRecord, Plans,
-    PortResult, QuietSwitch, Receipt, RoomAdmin, RoomReader, SliceProgress, Slices, StatusBoard, StockCount,
-    Store, Taken, ThrottleMemory, ThrottleStore, TicketCounter, TurnoutCount,
+    ActiveVisitors, Admissions, Admitted, AuditTrail, ConsumerRun, Delivery, EntryCount, GuardReports,
+    HelpCalls, HelpDesk, LineBack, LineFront, LineLength, LineStatusReader, NewcomerCount, PermitHolder,
+    Permits, PlanRecord, Plans, PortResult, QuietSwitch, Receipt, RoomAdmin, RoomReader, SliceProgress,
+    Slices, StatusBoard, StockCount, Store, Taken, ThrottleMemory, ThrottleStore, TicketCounter,
+    TurnoutCount,
 };
 use waitroom::{
     Admission, AuditEntry, AuditNote, AuditSubject, Author, BATCH, CountedSlot, DoorPermits, Epoch, HelpCall,
-    HelpCode, IssuedTickets, LineProgress, LineReach, LineStatus, Place, Plan, Rate, Room, SliceId, Stock,
-    Timestamp, Token, Turnout, Window,
+    HelpCode, IssuedTickets, KeptReport, LineProgress, LineReach, LineStatus, Place, Plan, Rate, Room,
+    SliceId, Stock, Timestamp, Token, Turnout, Window, WindowAdmissions,
 };
 
 use crate::EmbeddedStore;
@@ -276,6 +277,73 @@ impl TurnoutCount for EmbeddedStore {
     }
 }
 
+impl GuardReports for EmbeddedStore {
+    async fn keep_report(&self, report: KeptReport) -> PortResult<()> {
+        self.change("keep a guard's report", move |draft| {
+            let mut reports = draft.tables.read(single::GUARD_REPORTS)?.unwrap_or_default();
+            report.clone().keep_among(&mut reports);
+            draft.tables.write(single::GUARD_REPORTS, &reports)
+        })
+        .await
+    }
+}
+
+impl ActiveVisitors for EmbeddedStore {
+    async fn reports(&self) -> PortResult<Vec<KeptReport>> {
+        self.read("read what guards report", |transaction| {
+            Ok(read_single(&transaction.open_table(SINGLE)?, single::GUARD_REPORTS)?.unwrap_or_default())
+        })
+    }
+
+    async fn window_admissions(&self, since: Timestamp) -> PortResult<Vec<WindowAdmissions>> {
+        let (room, now) = (self.shared.room(), (self.shared.now)());
+        // Before the counts: whatever a slice that is over has admitted is among them.
+        let over = self.shared.over.lock().clone();
+        self.read("count whom the latest windows let in", |transaction| {
+            let last_before: Option<u64> =
+                read_single(&transaction.open_table(SINGLE)?, single::LAST_PLAN_BEFORE_EPOCH)?;
+            let (plans, slices) = (transaction.open_table(PLAN)?, transaction.open_table(SLICE)?);
+            let mut counts = Vec::new();
+            for entry in plans.range(last_before.map_or(0, |last| last + 1)..)?.rev() {
+                let plan: Plan = from_json(entry?.1.value(), "plan")?;
+                if plan.window.end < since {
+                    break;
+                }
+                counts.push(WindowAdmissions::of(
+                    &plan,
+                    &room,
+                    admitted(&slices, &plan, over.of(plan.number), now)?,
+                    now,
+                ));
+            }
+            Ok(counts)
+        })
+    }
+
+    async fn keep_while_full(&self, lately: Option<Rate>) -> PortResult<()> {
+        if !self.shared.room().heeds_full(lately) {
+            return Ok(());
+        }
+        let keep = move |room: &mut Room| room.while_full = lately;
+        self.change_room("keep how many the full shop lets in", None, keep).await.map(drop)
+    }
+}
+
+/// How many a plan has admitted, if that is sure: its consumers have said that they are over, or are by now.
+fn admitted(
+    slices: &impl ReadableTable<(u64, u16), SliceRecord>,
+    plan: &Plan,
+    over: Option<&HashSet<u16>>,
+    now: Timestamp,
+) -> Result<Option<u64>, TableError> {
+    let (mut taken, mut admitted) = (0, 0);
+    for slice in slices.range((plan.number, 0)..=(plan.number, u16::MAX))? {
+        (taken, admitted) = (taken + 1, admitted + u64::from(slice?.1.value().2));
+    }
+    let is_long_over = plan.window.end + WindowAdmissions::SAID_WITHIN <= now;
+    Ok((is_long_over || taken == over.map_or(0, HashSet::len)).then_some(admitted))
+}
+
 /// How many the slices of a plan have recorded as released.
 fn recorded(slices: &impl ReadableTable<(u64, u16), SliceRecord>, plan: u64) -> Result<u64, TableError> {
     let mut released = 0;
@@ -432,7 +500,7 @@ impl Slices for EmbeddedStore {
     }
 
     async fn record(&self, slice: SliceId, progress: SliceProgress) -> PortResult<()> {
-        let SliceProgress { released, reached, lowest, disorder } = progress;
+        let SliceProgress { released, reached, lowest, disorder, at_most } = progress;
         let record = self.change("record a slice's progress", move |draft| {
             let key = slice_key(slice);
             let Some((by, before, admitted)) = draft.tables.slice()?.get(key)?.map(|record| record.value())
@@ -450,6 +518,9 @@ impl Slices for EmbeddedStore {
             Ok(true)
         });
         let is_taken = record.await?;
+        if at_most.is_some() && is_taken {
+            self.shared.over.lock().note(slice.plan, |over| _ = over.insert(slice.index));
+        }
         if let Some(lowest) = lowest.filter(|_| is_taken) {
             let add =
                 |known: &mut Option<u64>| *known = Some(known.map_or(lowest, |known| known.min(lowest)));

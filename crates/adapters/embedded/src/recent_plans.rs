@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 /// What this process knows of the latest plans, by their number.
 ///
 /// Kept in memory only. After a restart it is not known.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct RecentPlans<T>(BTreeMap<u64, T>);
 
 impl<T: Default> RecentPlans<T> {

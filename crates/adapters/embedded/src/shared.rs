@@ -41,6 +41,8 @@ pub(crate) struct SharedState {
     /// The lowest ticket that the line delivered in the window of each plan. While it is not known, nobody is found to be
     /// overtaken.
     pub(crate) lowest_tickets: Mutex<RecentPlans<Option<u64>>>,
+    /// The slices of each plan that are over, as their consumers have said.
+    pub(crate) over: Mutex<RecentPlans<HashSet<u16>>>,
     room: RwLock<Arc<Room>>,
     pub(crate) valve_changed: Notify,
     reached: AtomicU64,
@@ -104,6 +106,7 @@ impl SharedState {
             deliveries: Mutex::default(),
             consumer_runs: Mutex::default(),
             lowest_tickets: Mutex::default(),
+            over: Mutex::default(),
             room: RwLock::new(Arc::new(first)),
             valve_changed: Notify::new(),
             reached: AtomicU64::new(0),

@@ -19,10 +19,8 @@ pub struct Swept {
 impl EmbeddedStore {
     /// The most admissions removed in one change. This limits how long joins wait for a sweep.
     const ADMISSIONS_PER_CHANGE: usize = 1000;
-    /// How long a plan is kept after its window. By then all of its consumers have ended, and nobody looks at the
-    /// window in
-    /// `status` any more.
-    const PLANS_KEPT: Duration = Duration::from_hours(1);
+    /// How long a plan is kept after its window: as long as somebody whom it has released may be in the shop.
+    const PLANS_KEPT: Duration = Duration::from_hours(26);
 
     /// Removes the admissions whose cookies have expired, old plans and old history. Call it once a minute.
     pub async fn sweep(&self) -> PortResult<Swept> {

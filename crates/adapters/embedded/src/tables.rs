@@ -123,6 +123,7 @@ tables! {
 /// The names in [`SINGLE`].
 pub(crate) mod single {
     pub(crate) const FORMAT: &str = "format";
+    pub(crate) const GUARD_REPORTS: &str = "guard-reports";
     pub(crate) const JOINED: &str = "joined";
     pub(crate) const KEY_RECORD: &str = "key-record";
     /// The signing key as it was kept before there was a record.

@@ -9,8 +9,8 @@ use waitroom::ports::{
     ThrottleStore,
 };
 use waitroom::{
-    Admission, AuditEntry, AuditNote, AuditSubject, Author, Epoch, HelpCall, HelpCode, LineCounts,
-    LineStatus, LineTotals, Rate, Room, Stock, Timestamp, Token, UsedTime,
+    Admission, AuditEntry, AuditNote, AuditSubject, Author, Epoch, HelpCall, HelpCode, KeptReport,
+    LineCounts, LineStatus, LineTotals, Rate, Room, Stock, Timestamp, Token, UsedTime,
 };
 
 use crate::history::MinuteBook;
@@ -42,6 +42,8 @@ pub(crate) struct LedgerState<A> {
     pub(crate) published: Option<LineStatus>,
     /// Who asked for help.
     pub(crate) calls: BTreeMap<HelpCode, HelpCall>,
+    /// What the shop's guards reported last.
+    pub(crate) reports: Vec<KeptReport>,
     /// How many were taken of each stock, by its order.
     pub(crate) taken: BTreeMap<u64, u32>,
     /// How many came for their pass in this epoch.
@@ -74,6 +76,7 @@ impl<A: AdmissionTable> MemoryLedger<A> {
             keys: KeysInMemory::default(),
             published: None,
             calls: BTreeMap::new(),
+            reports: Vec::new(),
             taken: BTreeMap::new(),
             entered: 0,
             used: UsedTime::default(),

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use pass::{KeyRecord, KeyRefusal, SecretKeys};
 use waitroom::ports::{
-    Admissions, Admitted, ConsumerRun, EntryCount, HelpCalls, HelpDesk, KeyAdmin, KeyBoard, Keys,
-    LineStatusReader, MinuteLog, NewcomerCount, PermitHolder, Permits, PlanRecord, Plans, PortResult,
-    RoomReader, SliceProgress, Slices, StatusBoard, StockCount, Taken, TurnoutCount,
+    ActiveVisitors, Admissions, Admitted, ConsumerRun, EntryCount, GuardReports, HelpCalls, HelpDesk,
+    KeyAdmin, KeyBoard, Keys, LineStatusReader, MinuteLog, NewcomerCount, PermitHolder, Permits, PlanRecord,
+    Plans, PortResult, RoomReader, SliceProgress, Slices, StatusBoard, StockCount, Taken, TurnoutCount,
 };
 use waitroom::{
     Admission, AdmittedBy, AuditEntry, AuditNote, AuditedChange, Author, CountedSlot, DoorPermits, HelpCall,
-    HelpCode, KeyOrder, LineProgress, LineReach, LineStatus, LineTotals, MinuteRecord, Plan, Room, SliceId,
-    Stock, Timestamp, Token, Turnout, Window,
+    HelpCode, KeptReport, KeyOrder, LineProgress, LineReach, LineStatus, LineTotals, MinuteRecord, Plan,
+    Rate, Room, SliceId, Stock, Timestamp, Token, Turnout, Window, WindowAdmissions,
 };
 
 use crate::ledger::LedgerState;
@@ -181,6 +181,31 @@ impl<A: AdmissionTable> TurnoutCount for MemoryLedger<A> {
     async fn keep_turnout(&self, turnout: Option<Turnout>) -> PortResult<()> {
         if self.room().await?.heeds_turnout(turnout) {
             self.change_room(|room| room.turnout = turnout);
+        }
+        Ok(())
+    }
+}
+
+impl<A: AdmissionTable> GuardReports for MemoryLedger<A> {
+    async fn keep_report(&self, report: KeptReport) -> PortResult<()> {
+        report.keep_among(&mut self.state.lock().reports);
+        Ok(())
+    }
+}
+
+impl<A: AdmissionTable> ActiveVisitors for MemoryLedger<A> {
+    async fn reports(&self) -> PortResult<Vec<KeptReport>> {
+        Ok(self.state.lock().reports.clone())
+    }
+
+    async fn window_admissions(&self, since: Timestamp) -> PortResult<Vec<WindowAdmissions>> {
+        let (room, now) = (self.room().await?, self.line.now());
+        Ok(self.state.lock().plans.window_admissions(&room, since, now))
+    }
+
+    async fn keep_while_full(&self, lately: Option<Rate>) -> PortResult<()> {
+        if self.room().await?.heeds_full(lately) {
+            self.change_room(|room| room.while_full = lately);
         }
         Ok(())
     }

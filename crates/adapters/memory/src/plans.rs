@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use waitroom::ports::{ConsumerRun, PlanRecord, SliceProgress, Taken};
-use waitroom::{LineProgress, Plan, SliceId, Turnout, Window};
+use waitroom::{LineProgress, Plan, Room, SliceId, Timestamp, Turnout, Window, WindowAdmissions};
 
 #[derive(Debug, Default)]
 pub(crate) struct PlanBook {
@@ -21,6 +21,8 @@ struct TakenSlice {
     /// How many it has recorded as released.
     recorded: u32,
     admitted: u32,
+    /// Whether its consumer has said that it is over.
+    is_over: bool,
 }
 
 impl PlanBook {
@@ -59,6 +61,27 @@ impl PlanBook {
             came: turnout.came + self.came.get(&record.plan.number).copied().unwrap_or_default(),
             released: turnout.released + record.released,
         })
+    }
+
+    /// At most how many each window of this epoch has admitted, of those that ended since then or have not.
+    pub(crate) fn window_admissions(
+        &self,
+        room: &Room,
+        since: Timestamp,
+        now: Timestamp,
+    ) -> Vec<WindowAdmissions> {
+        let of_this_epoch =
+            self.plans.range(self.last_plan_before_epoch + 1..).rev().map(|(_, record)| record.plan);
+        let counted = of_this_epoch.take_while(|plan| plan.window.end >= since);
+        counted.map(|plan| WindowAdmissions::of(&plan, room, self.admitted(&plan, now), now)).collect()
+    }
+
+    /// How many a plan has admitted, if that is sure: its consumers have said that they are over, or are by now.
+    fn admitted(&self, plan: &Plan, now: Timestamp) -> Option<u64> {
+        let is_long_over = plan.window.end + WindowAdmissions::SAID_WITHIN <= now;
+        let slices = || plan.slice_ids().filter_map(|id| self.slices.get(&id));
+        let is_sure = is_long_over || slices().all(|slice| slice.is_over);
+        is_sure.then(|| slices().map(|slice| u64::from(slice.admitted)).sum())
     }
 
     /// How many were admitted in this epoch: also those whom their slices have not recorded yet.
@@ -101,7 +124,8 @@ impl PlanBook {
 
     /// Nothing proves that the consumer that took it before no longer runs.
     pub(crate) fn take(&mut self, slice: SliceId, by: ConsumerRun) -> Taken {
-        let taken = self.slices.entry(slice).or_insert(TakenSlice { by, recorded: 0, admitted: 0 });
+        let taken =
+            self.slices.entry(slice).or_insert(TakenSlice { by, recorded: 0, admitted: 0, is_over: false });
         if taken.by == by { Taken::Here { released: 0 } } else { Taken::Elsewhere }
     }
 
@@ -110,6 +134,7 @@ impl PlanBook {
         let Some(taken) = self.slices.get_mut(&slice) else { return };
         let grown = u64::from(progress.released.saturating_sub(taken.recorded));
         taken.recorded = taken.recorded.max(progress.released);
+        taken.is_over |= progress.at_most.is_some();
         self.progress.released += grown;
         if counts {
             self.progress.reached = self.progress.reached.max(progress.reached);

@@ -1,3 +1,5 @@
+use std::str::FromStr;
+
 use crate::{Allowed, ConfigValue, SettingValue};
 
 /// A whole number within bounds.
@@ -7,6 +9,14 @@ pub struct Whole<const FROM: u32, const TO: u32>(u32);
 impl<const FROM: u32, const TO: u32> Whole<FROM, TO> {
     pub fn get(self) -> u32 {
         self.0
+    }
+}
+
+impl<const FROM: u32, const TO: u32> FromStr for Whole<FROM, TO> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::from_value(text.parse().map_or(ConfigValue::Text(text), ConfigValue::Number))
     }
 }
 

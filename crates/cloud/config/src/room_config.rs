@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use waitroom::{
-    Epoch, Lifetimes, Mistakes, Mode, Oversubscription, Rate, Room, RoomId, Settings, Title, WebUrl,
+    ActiveLimit, Epoch, Lifetimes, Mistakes, Mode, Oversubscription, Rate, Room, RoomId, Settings, Title,
+    WebUrl,
 };
 
 use crate::ConfigValue::{Flag, Number, Text};
@@ -20,6 +21,15 @@ pub(crate) const ROOM: Setting<RoomId> =
     Setting::new("room", Presence::Required, Text("spring-sale"), Some("Room"), "");
 
 type Minutes = Whole<1, { 14 * 24 * 60 }>;
+
+/// By how many percent more than the rate may be let in; 0 is none.
+pub type MostSurplus = Whole<0, { Oversubscription::MAX.get() }>;
+
+/// How many visitors may be in the shop at once; 0 is any number.
+pub type MostActive = Whole<0, { ActiveLimit::MAX }>;
+
+/// As [`ActiveLimit::LONGEST`] allows.
+pub type SessionMinutes = Whole<1, { 12 * 60 }>;
 
 /// Defines [`RoomConfig`] and [`SETTINGS`]. A row is:
 ///
@@ -194,7 +204,13 @@ room_config! {
         /// `line`, `overflow` (docs/overflow.md) or `observe` (docs/observe.md). Later, use `beekeeper mode`.
         mode: Mode = Text("line") => "Mode";
         /// Let in up to so many percent more, like 30, to make up for visitors who don't come: docs/no-shows.md. 0: none.
-        oversubscribe_percent: Whole<0, { Oversubscription::MAX.get() }> = Number(0) => "OversubscribePercent";
+        oversubscribe_percent: MostSurplus = Number(0) => "OversubscribePercent";
+        /// At most so many visitors in the shop at once, like 2000: docs/active-visitors.md. 0: any number.
+        active_visitors: MostActive = Number(0) => "ActiveVisitors";
+        /// With `active_visitors`: for how many minutes a visitor may do nothing in the shop.
+        idle_minutes: SessionMinutes = Number(20) => "IdleMinutes";
+        /// With `active_visitors`: how many minutes a visit lasts at most.
+        session_minutes: SessionMinutes = Number(120) => "SessionMinutes";
         /// How long an admitted visitor can come back for a new pass.
         admission_minutes: Minutes = Number(60) => "AdmissionMinutes";
         /// How long the shop accepts a pass.
@@ -251,13 +267,25 @@ impl RoomConfig {
             admission: admission_minutes.map_or(usual.lifetimes.admission, duration),
             pass: pass_minutes.map_or(usual.lifetimes.pass, duration),
         };
-        let oversubscribe = self.oversubscription();
-        Settings { health: health.clone(), mode: mode.unwrap_or_default(), oversubscribe, lifetimes, ..usual }
+        let (oversubscribe, active) = (self.oversubscription(), self.active_limit());
+        let (health, mode) = (health.clone(), mode.unwrap_or_default());
+        Settings { health, mode, oversubscribe, active, lifetimes, ..usual }
     }
 
     /// By how much more than the rate it may let in. 0 percent is none at all.
     pub fn oversubscription(&self) -> Option<Oversubscription> {
         self.oversubscribe_percent.and_then(|most| Oversubscription::new(most.get()).ok())
+    }
+
+    /// How many may be in the shop at once. 0 is any number.
+    pub fn active_limit(&self) -> Option<ActiveLimit> {
+        let visitors = self.active_visitors.map(Whole::get).filter(|visitors| *visitors > 0)?;
+        let duration = |minutes: SessionMinutes| Duration::from_secs(60 * u64::from(minutes.get()));
+        Some(ActiveLimit {
+            visitors,
+            idle: self.idle_minutes.map_or(ActiveLimit::DEFAULT_IDLE, duration),
+            session: self.session_minutes.map_or(ActiveLimit::DEFAULT_SESSION, duration),
+        })
     }
 
     /// The room as it would be, to look at its shop before it is deployed. Of its URL, only a domain of its own is known then.
@@ -275,8 +303,38 @@ impl RoomConfig {
         domain.is_some() && self.shop.as_url().host_str() == domain
     }
 
+    /// What contradicts a limit of active visitors.
+    fn mistake_about_active(&self) -> Option<String> {
+        let Some(limit) = self.active_limit() else {
+            let of = [("idle_minutes", self.idle_minutes), ("session_minutes", self.session_minutes)];
+            let alone =
+                of.into_iter().find(|(_, minutes)| minutes.is_some() && self.active_visitors.is_none());
+            return alone.map(|(name, _)| {
+                format!("{name}: needs active_visitors; without it, the guard's own flags say how long sessions last")
+            });
+        };
+        let mode = self.mode.unwrap_or_default();
+        if mode != Mode::Line {
+            return Some(format!(
+                "active_visitors: needs mode = \"line\", because visitors are counted as they leave the line; leave out mode = \"{mode}\" or the limit"
+            ));
+        }
+        if limit.idle > limit.session {
+            return Some(
+                "idle_minutes: is longer than session_minutes, after which a visit ends in any case".into(),
+            );
+        }
+        let too_long = self.settings().lifetimes.admission > ActiveLimit::LONGEST;
+        too_long.then(|| {
+            "admission_minutes: is at most 720 with active_visitors, because whoever doesn't come counts as long".into()
+        })
+    }
+
     /// Checks the settings that depend on each other.
-    fn consistent(self) -> Result<Self, Mistakes> {
+    pub fn consistent(self) -> Result<Self, Mistakes> {
+        if let Some(mistake) = self.mistake_about_active() {
+            return Err(vec![mistake].into());
+        }
         let mistake = match (&self.domain, &self.certificate) {
             (Some(_), None) => "domain: needs certificate; set both or none".into(),
             (None, Some(_)) => "certificate: needs domain; set both or none".into(),

@@ -1,7 +1,9 @@
-//! `GET /beekeeper`, behind API Gateway's proxy integration.
+//! `GET /beekeeper` and `POST /guard`, behind API Gateway's proxy integration.
 
 use clock::SystemClock;
-use functions::door::{cookies, door_request, is_door, join_cookies, not_found};
+use functions::door::{
+    authorization, cookies, door_request, is_door, is_report, join_cookies, not_found, told,
+};
 use functions::{FunctionSetup, Metric, request_span, variable, warm_up};
 use lambda_http::tower::Service;
 use lambda_http::{Adapter, Body, Request, RequestExt, service_fn};
@@ -25,6 +27,13 @@ pub(crate) async fn run() -> Result<(), lambda_http::Error> {
             return Ok(not_found()?);
         }
         let span = request_span(&room, &request.lambda_context().request_id);
+        if is_report(&request) {
+            let taken = producer.take_report(authorization(&request), request.body()).instrument(span).await;
+            return match taken {
+                Ok(answer) => Ok(told(answer)?),
+                Err(error) => Ok(producer.refuse(&error).into_response().map(Body::from)),
+            };
+        }
         let cookies = cookies(&request);
         let answer = producer.answer_or_busy(&door_request(&request, &cookies)).instrument(span).await;
         let counts = [

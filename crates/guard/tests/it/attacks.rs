@@ -1,4 +1,4 @@
-//! A test for each row of the table in docs/guard-security.md.
+//! A test for each attack in the table of docs/guard-security.md.
 
 use aws_lc_rs::hmac;
 use base64::Engine;

@@ -199,7 +199,7 @@ impl Browser {
         self.0.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ")
     }
 
-    fn keep(&mut self, set: &str) {
+    pub(crate) fn keep(&mut self, set: &str) {
         let (name, value) = set.split(';').next().unwrap().split_once('=').unwrap();
         self.0.insert(name.into(), value.into());
     }

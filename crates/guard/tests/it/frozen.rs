@@ -1,7 +1,7 @@
 //! The names that the guard makes public, against `infra/frozen-names.txt`.
 
 use frozen_names::{Section, assert_frozen};
-use guard::{Decision, GuardAnswer, GuardRules, NUMBER_HEADER, SUBJECT_HEADER};
+use guard::{Decision, END, GuardAnswer, GuardRules, NUMBER_HEADER, SESSION_HEADER, SUBJECT_HEADER};
 
 use crate::fixture::{Browser, Shop, rules};
 
@@ -37,6 +37,14 @@ async fn cookies_and_headers_keep_their_names() {
     let mut shop = Shop::with(GuardRules { binds: true, https: false, ..rules() });
     let arrival = format!("/a?bk_pass={}", shop.pass("visitor"));
     let by_http = named(&shop.get(&mut Browser::default(), &arrival).await);
+    let mut shop = Shop::with(rules());
+    let mut browser = shop.admitted("visitor").await;
+    let Decision::Enter(visitor) = shop.get(&mut browser, "/").await else { panic!("not in the shop") };
+    let cookie = shop.guard.end_cookie(&visitor).unwrap();
+    let (name, id) = cookie.split(';').next().unwrap().split_once('=').unwrap();
+    assert_eq!(id.len(), 22);
+    let ended = format!("{}=<id>", name.replace("sale", "<room>"));
     let headers = [NUMBER_HEADER, SUBJECT_HEADER].map(|name| name.to_string());
-    assert_frozen(Section::Guard, [session, sent, by_http].into_iter().chain(headers));
+    let word = format!("{SESSION_HEADER}: {END}");
+    assert_frozen(Section::Guard, [session, sent, by_http, ended, word].into_iter().chain(headers));
 }

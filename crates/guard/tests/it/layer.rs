@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr};
 
-use guard::{Bypass, GuardLayer, GuardRules, Moment};
+use guard::{Bypass, GuardLayer, GuardRules, LiveSession, LiveSessions, Moment};
 use http::{Request, Response};
 use tower_layer::Layer;
 use tower_service::Service;
@@ -14,7 +14,13 @@ use crate::fixture::{DOOR, Shop, rules};
 fn sale(request: &Request<&'static str>) -> Response<String> {
     let seen = request.headers().iter().filter(|(name, _)| name.as_str().contains("beekeeper"));
     let seen: Vec<_> = seen.map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
-    Response::new(format!("{} {} [{}]", request.uri(), request.body(), seen.join(", ")))
+    let response = Response::builder();
+    let response = match request.uri().path() {
+        "/thanks" => response.header("Beekeeper-Session", "end"),
+        "/other" => response.header("Beekeeper-Session", "other"),
+        _ => response,
+    };
+    response.body(format!("{} {} [{}]", request.uri(), request.body(), seen.join(", "))).unwrap()
 }
 
 #[derive(Clone)]
@@ -97,4 +103,18 @@ async fn a_script_is_refused_and_not_redirected() {
     let refused = send(&shop, "/api", &[("sec-fetch-dest", "empty"), ("sec-fetch-mode", "cors")]).await;
     assert_eq!((refused.status().as_u16(), header(&refused, "location")), (403, None));
     assert_eq!(refused.body(), "Please wait in line first.\n");
+}
+
+#[tokio::test]
+async fn the_shop_ends_a_session_with_a_header_that_its_visitor_never_sees() {
+    let shop = present();
+    let arrival = format!("/?bk_pass={}", shop.pass("visitor"));
+    let exchanged = send(&shop, &arrival, &[]).await;
+    let session = header(&exchanged, "set-cookie").unwrap().split(';').next().unwrap();
+    let count = |later| shop.guard.sessions().count(Moment::now().unwrap().now + later).unwrap();
+    for (target, live_later) in [("/", 1), ("/other", 1), ("/thanks", 0), ("/", 0)] {
+        let page = send(&shop, target, &[("cookie", session)]).await;
+        assert_eq!((page.status().as_u16(), header(&page, "beekeeper-session")), (200, None));
+        assert_eq!((count(0), count(LiveSession::FAREWELL)), (1, live_later), "{target}");
+    }
 }

@@ -6,6 +6,7 @@
     reason = "a test that finds something else fails; clippy knows only functions with #[test]"
 )]
 
+mod active_visitors;
 mod attacks;
 mod authorizer;
 mod binding;

@@ -1,4 +1,4 @@
-//! The orders that close and end a room, and what contradicts what: docs/closing.md has the table.
+//! The orders that close and end a room, and what contradicts what: docs/cli.md has the table.
 
 use waitroom::ports::PortResult;
 use waitroom::{AuditNote, AuditSubject, Author, Mode, Notice, Room, RoomState, StockSize, Timestamp};

@@ -56,6 +56,7 @@ pub fn suffering() -> Status {
         released: 4090,
         wait: Some(1824),
         observed: None,
+        active: None,
         longest_wait: Some(1720),
         windows: vec![window(15, 31), window(14, 298)],
         findings: vec![finding(1, Verdict::Well, 0.098, 1, 600), finding(2, Verdict::Slow, 0.212, 0, 300)],

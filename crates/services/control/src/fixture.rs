@@ -67,7 +67,9 @@ impl WaitingRoom {
         ledger.write(plan()).await?;
         let slice = SliceId { plan: plan().number, index: 0 };
         ledger.take(slice, ConsumerRun(1)).await?;
-        ledger.record(slice, SliceProgress { released, reached, lowest: None, disorder: None }).await?;
+        ledger
+            .record(slice, SliceProgress { released, reached, lowest: None, disorder: None, at_most: None })
+            .await?;
         ledger.overtake(plan().number, reached / 2).await?;
         ledger.note_wait(NOW, Duration::from_secs(90)).await?;
         let totals = LineTotals {

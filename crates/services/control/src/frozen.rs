@@ -7,15 +7,20 @@ use std::time::Duration;
 
 use frozen_names::{Section, assert_frozen};
 use futures_executor::block_on;
+use pass::ReportKeyDigest;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use waitroom::ports::{Fault, PortError, ThrottleStore};
 use waitroom::throttle_rules::{Baseline, Finding, SAMPLE_SIZE, Sample, Verdict};
-use waitroom::{AuditedChange, HelpCode, Mode, Notice, Rate, StockSize, Stretch, Timestamp};
+use waitroom::{
+    ActiveCount, ActiveLimit, AuditedChange, HelpCode, Mode, Notice, Rate, StockSize, Stretch, Timestamp,
+};
 
 use crate::fixture::{NOW, WaitingRoom};
-use crate::{Alarm, AlarmMail, AlarmMailState, AlarmState, Order, Refusals, Reply, UpkeepOrder};
+use crate::{
+    ActiveStatus, Alarm, AlarmMail, AlarmMailState, AlarmState, Order, Refusals, Reply, UpkeepOrder,
+};
 
 const DOCUMENTATION: &str = include_str!("../../../../docs/cli.md");
 
@@ -55,6 +60,7 @@ fn orders(key: &str, code: HelpCode) -> Vec<Order> {
         Order::RotateKeys,
         Order::RotateKeysAhead { seconds: 7200 },
         Order::DropKey { id: key.to_owned() },
+        Order::GuardKey { digest: digest() },
         Order::Rehearse { mark: "abcdefghijkmnpqr".parse().unwrap() },
         Order::Reset { epoch: "cd34".parse().unwrap() },
         Order::Keys,
@@ -62,6 +68,10 @@ fn orders(key: &str, code: HelpCode) -> Vec<Order> {
         Order::Status,
         Order::History { most: 500 },
     ]
+}
+
+fn digest() -> ReportKeyDigest {
+    ReportKeyDigest::stored("5e")
 }
 
 fn notice() -> Notice {
@@ -98,6 +108,11 @@ fn complete(reply: Reply) -> Reply {
     let sample = Sample { answered: vec![Duration::from_millis(80); SAMPLE_SIZE], failed: 0 };
     let finding = Finding::new(NOON, &sample, Baseline::of(&sample), Verdict::Well, Rate::MIN);
     status.line.left = Some(7);
+    let count = ActiveCount { sessions: 5, expected: 2, guards: 1, reported: Some(NOON) };
+    status.active = Some(ActiveStatus { limit: 9, count });
+    (status.room.while_full, status.room.report_key) = (Some(Rate::MIN), Some(digest()));
+    let (idle, session) = (ActiveLimit::DEFAULT_IDLE, ActiveLimit::DEFAULT_SESSION);
+    status.room.settings.active = Some(ActiveLimit { visitors: 9, idle, session });
     status.findings = vec![Finding { refused: true, why: Some("w".to_owned()), ..finding }];
     let refusals = Refusals { requests: 1, since: NOON, reason: "r".to_owned() };
     (status.refusals, status.limited) = (Some(refusals.clone()), Some(refusals));

@@ -5,6 +5,7 @@
 //! AWS the operator's own process opens the store and calls [`execute`] itself. Whoever gives the order sees an
 //! [`OperatedRoom`].
 
+mod active;
 mod changes;
 mod closing;
 mod consequence;
@@ -41,6 +42,7 @@ use waitroom::ports::{
 };
 use waitroom::{AuditNote, AuditSubject, Author, KeyOrder, Room, RoomState, Timestamp};
 
+pub use active::ActiveStatus;
 use closing::{When, change_unless};
 pub use consequence::Consequence;
 pub use course::{Course, Reading};
@@ -146,6 +148,11 @@ async fn carry_out(
             order_keys(ledger, KeyOrder::Rotate { lead_time }, who).await?
         }
         Order::DropKey { id } => order_keys(ledger, KeyOrder::Drop { id }, who).await?,
+        Order::GuardKey { digest } => {
+            let set = move |room: &mut Room| room.report_key = Some(digest.clone());
+            let attempt = "give the guards another report key";
+            change_unless(ledger, attempt, AuditSubject::GuardKey, who, active::counts_nobody, set).await?
+        }
     })
 }
 

@@ -7,6 +7,11 @@ use crate::rehearsal;
 pub(crate) fn refusal(room: &Room, mode: Mode) -> Option<String> {
     match mode {
         Mode::Line => None,
+        Mode::Overflow | Mode::Observe if room.settings.active.is_some() => Some(
+            "counts its active visitors as they leave the line, so they have to stand in it; without active_visitors in its file it takes \
+             this mode"
+                .into(),
+        ),
         Mode::Observe if room.stock.is_some() => Some(
             "lets in only so many more, and a room that observes lets everybody in; first withdraw that: `beekeeper close --never`"
                 .into(),

@@ -1,3 +1,4 @@
+use pass::ReportKeyDigest;
 use serde::{Deserialize, Serialize};
 use waitroom::{
     Epoch, HelpCode, Message, Mode, Notice, Rate, RehearsalMark, RoomState, StockSize, Stretch, Timestamp,
@@ -114,6 +115,10 @@ pub enum Order {
     DropKey {
         id: String,
     },
+    /// From now on, the shop's guards report with the key that has this digest. The key itself is told to nobody but them.
+    GuardKey {
+        digest: ReportKeyDigest,
+    },
 }
 
 impl Order {
@@ -155,7 +160,8 @@ impl Order {
             | Self::Keys
             | Self::RotateKeys
             | Self::RotateKeysAhead { .. }
-            | Self::DropKey { .. } => None,
+            | Self::DropKey { .. }
+            | Self::GuardKey { .. } => None,
         }
     }
 

@@ -7,6 +7,7 @@ use waitroom::ports::{
 use waitroom::throttle_rules::Finding;
 use waitroom::{Author, CountedSlot, LineStatus, ObservedLine, Room, Timestamp, observed_lately};
 
+use crate::active::{self, ActiveStatus};
 use crate::store::{OperatorLedger, OperatorStore};
 
 /// Everything that an operator sees of a room: what `status` prints and `status --watch` draws.
@@ -28,6 +29,9 @@ pub struct Status {
     /// What the line would have been in the last hour, and would be now, if the room observes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<ObservedLine>,
+    /// How many are in the shop, if the room has a limit of active visitors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active: Option<ActiveStatus>,
     /// The latest windows, newest first.
     pub windows: Vec<WindowCount>,
     /// What the throttle found, oldest first. Empty if the throttle does not run.
@@ -176,12 +180,13 @@ impl Status {
         let observed = if room.observes() { Some(observed(ledger, &room, now).await?) } else { None };
         Ok(Self {
             observed,
+            active: active::count(ledger, &room, now).await?,
             line: LineStatus::of(&room, progress.reach(), waiting, ledger.left_in(&room).await?),
             room: Room::clone(&room),
             joined,
             released: progress.released,
             wait: (room.takes_newcomers() && room.releases())
-                .then(|| waiting * 60 / u64::from(room.rate().get())),
+                .then(|| waiting * 60 / u64::from(room.pace_of_line().get())),
             longest_wait: longest_wait.map(|wait| wait.as_secs()),
             windows: windows
                 .iter()

@@ -5,7 +5,7 @@ use waitroom::throttle_rules::{Finding, Verdict};
 use waitroom::{Mode, Room, RoomState, Stretch, Timestamp, Valve};
 
 use crate::wording::{
-    alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, refusals_missing,
+    active, alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, refusals_missing,
     refused_by_limit, refused_in_full, stock, turnout, urls, word,
 };
 use crate::{AlarmState, Status, WindowCount};
@@ -62,6 +62,7 @@ impl Status {
         let mut lines = urgent(self);
         lines.extend(ahead(self, now));
         lines.extend(counted(self));
+        lines.extend(active(self, now).map(|active| StatusLine::new("active", active)));
         lines.extend(health(self, now));
         lines.extend(mode(self));
         lines.extend(ordered(&self.room));

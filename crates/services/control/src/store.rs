@@ -1,6 +1,6 @@
 use waitroom::ports::{
-    Admissions, AuditTrail, HelpDesk, KeyAdmin, LineLength, MinuteLog, NewcomerCount, Plans, RoomAdmin,
-    RoomReader, StatusBoard, StockCount, Store, ThrottleStore,
+    ActiveVisitors, Admissions, AuditTrail, HelpDesk, KeyAdmin, LineLength, MinuteLog, NewcomerCount, Plans,
+    RoomAdmin, RoomReader, StatusBoard, StockCount, Store, ThrottleStore,
 };
 
 waitroom::used_ports! {
@@ -11,5 +11,5 @@ waitroom::used_ports! {
 waitroom::used_ports! {
     /// Those of the ledger, for orders that need no line.
     pub trait OperatorLedger:
-        RoomReader + StatusBoard + StockCount + Admissions + HelpDesk + Plans + ThrottleStore + RoomAdmin + AuditTrail + MinuteLog + NewcomerCount + KeyAdmin
+        RoomReader + StatusBoard + StockCount + Admissions + HelpDesk + Plans + ThrottleStore + RoomAdmin + AuditTrail + MinuteLog + NewcomerCount + KeyAdmin + ActiveVisitors
 }

@@ -4,7 +4,7 @@
 //! An undo is never taken back itself, so no undo repeats an order. A reset ends that, because the places are gone.
 
 use waitroom::ports::PortResult;
-use waitroom::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author, Room, Standing};
+use waitroom::{AuditEntry, AuditNote, AuditedChange, Author, Room, Standing};
 
 use crate::rehearsal;
 use crate::reply::Reply;
@@ -51,10 +51,20 @@ impl UndoableOrder {
             .filter(|entry| entry.change.is_order() && entry.change.is_change() && entry.undoes.is_none());
         let last = orders.into_iter().find(|entry| !taken_back.contains(&entry.number));
         let last = last.ok_or(NothingToUndo::NoOrder)?;
-        let reverted = last.change.reverted().ok_or(match last.change.subject() {
-            AuditSubject::Keys => NothingToUndo::Keys,
-            AuditSubject::Rehearsal => NothingToUndo::Rehearsal,
-            _ => NothingToUndo::Reset,
+        let reverted = last.change.reverted().ok_or(match last.change {
+            AuditedChange::KeyRotation { .. } | AuditedChange::KeyDrop { .. } => NothingToUndo::Keys,
+            AuditedChange::Rehearsal { .. } => NothingToUndo::Rehearsal,
+            AuditedChange::Reset { .. } => NothingToUndo::Reset,
+            // These can be taken back, or are no orders.
+            AuditedChange::Rate { .. }
+            | AuditedChange::Mode { .. }
+            | AuditedChange::Message { .. }
+            | AuditedChange::State(_)
+            | AuditedChange::Stretch { .. }
+            | AuditedChange::Throttle { .. }
+            | AuditedChange::LetIn { .. }
+            | AuditedChange::SoldOut { .. }
+            | AuditedChange::GuardKey { .. } => NothingToUndo::NoOrder,
         })?;
         if brings_back_a_stock(entries.iter().filter(|entry| entry.number >= last.number)) {
             return Err(NothingToUndo::Stock);

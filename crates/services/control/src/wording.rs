@@ -3,10 +3,10 @@
 use std::fmt;
 
 use document::words;
-use waitroom::Room;
 use waitroom::throttle_rules::{Finding, Verdict};
+use waitroom::{Room, Timestamp};
 
-use crate::{AlarmMail, AlarmMailState, AlarmState, Refusals, Status};
+use crate::{ActiveStatus, AlarmMail, AlarmMailState, AlarmState, Refusals, Status};
 
 pub fn word(finding: &Finding) -> &'static str {
     match finding.verdict {
@@ -45,6 +45,9 @@ pub fn found(finding: &Finding) -> String {
 pub fn rate(status: &Status) -> String {
     let (wanted, in_force) = (status.room.settings.rate, status.line.rate);
     let is_well = status.findings.last().is_some_and(|finding| finding.verdict == Verdict::Well);
+    if let Some(lately) = status.room.while_full {
+        return format!("{wanted} a minute; the shop is full, so {lately} a minute as visitors leave it");
+    }
     match (status.line.slow, is_well) {
         (false, _) if in_force > wanted => format!("{wanted} a minute, {in_force} while some don't come"),
         (false, _) => format!("{wanted} a minute"),
@@ -64,6 +67,25 @@ pub fn turnout(status: &Status) -> Option<String> {
     let (came, released) = (words::count(turnout.came), words::count(turnout.released));
     let limit = if turnout.missing_percent() > most.get() { ", the most you allow" } else { "" };
     Some(format!("{came} of {released} came, so {}% more are let in{limit}", status.room.surplus()))
+}
+
+/// How many are in the shop, in a room with a limit, and how that is known.
+pub fn active(status: &Status, now: Timestamp) -> Option<String> {
+    let ActiveStatus { limit, count } = status.active?;
+    let (visitors, limit) = (words::count(count.visitors()), words::count(limit.into()));
+    let Some(reported) = count.reported else {
+        return Some(format!(
+            "{visitors} of {limit}, by how long a visit lasts at most: no guard reports who is in the shop"
+        ));
+    };
+    let (sessions, expected) = (words::count(count.sessions), words::count(count.expected));
+    let ago = words::time(now.since(reported).as_secs());
+    let guards = if count.guards == 1 {
+        format!("the guard reported {ago} ago")
+    } else {
+        format!("{} guards report, the last {ago} ago", count.guards)
+    };
+    Some(format!("{visitors} of {limit}: {sessions} in the shop and {expected} on the way; {guards}"))
 }
 
 /// What is left of a stock.

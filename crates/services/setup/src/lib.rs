@@ -10,6 +10,7 @@ mod glob;
 mod identity;
 mod kept;
 mod listen;
+mod ours;
 mod plan;
 mod program;
 mod services;

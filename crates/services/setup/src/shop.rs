@@ -4,13 +4,9 @@ use std::path::Path;
 
 use crate::identity::{HandOver, WAYS};
 use crate::listen::Listen;
+use crate::ours::{self, GUARDS_STATUS, OurLine, WhenMissing};
 use crate::tree::{FoundDirective, NginxTree};
 use document::Refusal;
-
-/// What the guard answers with, and no other status: `error_page` of the shop for it would hide the guard's answer.
-const GUARDS_STATUS: &str = "401";
-/// Where a request goes that the guard lets not through.
-const AWAY: &str = "@beekeeper";
 
 /// A text to insert at an offset of a file.
 #[derive(Debug, PartialEq, Eq)]
@@ -109,34 +105,23 @@ impl<'t> ShopBlocks<'t> {
         if !includes(self.tree, server, guard) {
             insertions.extend(insertion(server, &included(guard)));
         }
-        let ways = self.ways();
-        let mut told: Vec<(FoundDirective<'_>, String)> = Vec::new();
+        let ours = ours::lines(self.ways());
+        let mut told: Vec<(FoundDirective<'_>, &OurLine)> = Vec::new();
         for (parent, own) in &everything {
             if parent.is(server) {
                 continue;
             }
-            for line in forgotten_beside(*own, &ways) {
-                let is_told = told.iter().any(|(other, told)| other.is(*parent) && *told == line.text);
-                if is_told || self.tree.inside(*parent).iter().any(|inner| line.is_there(*inner)) {
+            for line in ours.iter().filter(|line| line.directive == own.directive.name()) {
+                let is_told = told.iter().any(|(other, told)| other.is(*parent) && *told == line);
+                if is_told || self.tree.inside(*parent).iter().any(|inner| line.is(*inner)) {
                     continue;
                 }
-                if parent.file.path != server.file.path {
-                    return Err(Refusal::new(
-                        format!(
-                            "{own} has {} {} of its own, in a file that other sites may include too",
-                            if own.directive.name() == "error_page" { "an" } else { "a" },
-                            own.directive.name()
-                        ),
-                        format!(
-                            "write `{}` beside it{}, or move the location into {}",
-                            line.by_hand,
-                            if line.by_hand == line.text { " once the guard is set up" } else { "" },
-                            server.file.path.display()
-                        ),
-                    ));
+                if parent.file.path == server.file.path {
+                    insertions.extend(insertion(*parent, &line.text));
+                    told.push((*parent, line));
+                } else {
+                    refuse_missing(line, *own, &server.file.path)?;
                 }
-                insertions.extend(insertion(*parent, &line.text));
-                told.push((*parent, line.text));
             }
         }
         Ok(insertions)
@@ -157,17 +142,19 @@ impl<'t> ShopBlocks<'t> {
         all.find(|found| is_on(*found, "underscores_in_headers"))
     }
 
-    /// The lines of the http block, such as `error_page`, that a server without one of its own would forget, when it gets the
-    /// guard's.
-    pub(crate) fn inherited(&self, name: &str) -> String {
-        let is_meant = |found: &&FoundDirective<'_>| found.directive.name() == name;
-        let has_own =
-            self.shown_by.iter().any(|server| self.tree.inside(*server).iter().any(|inner| is_meant(&inner)));
-        if has_own {
-            return String::new();
-        }
+    /// The lines of the http block that a server without such a line of its own would forget, when it gets the guard's.
+    pub(crate) fn inherited(&self) -> String {
+        const HIDDEN: [&str; 3] = ["proxy_hide_header", "fastcgi_hide_header", "uwsgi_hide_header"];
+
+        let ours = ours::lines(self.ways());
+        let guards = |name: &str| HIDDEN.contains(&name) || ours.iter().any(|line| line.directive == name);
+        let servers: Vec<_> = self.shown_by.iter().flat_map(|server| self.tree.inside(*server)).collect();
+        let has_own = |name: &str| servers.iter().any(|inner| inner.directive.name() == name);
         let http = self.tree.inside(self.http);
-        let lines = http.iter().filter(is_meant);
+        let lines = http.iter().filter(|found| {
+            let name = found.directive.name();
+            guards(name) && !has_own(name)
+        });
         lines.flat_map(|line| [line.text(), "\n"]).collect()
     }
 
@@ -192,48 +179,26 @@ fn included(guard: &str) -> String {
     format!("include {guard};")
 }
 
-/// The line that a location with an `error_page` of its own needs.
-fn sent_away() -> String {
-    format!("error_page {GUARDS_STATUS} = {AWAY};")
-}
-
-/// A line that a location needs beside a line of its own, because nginx forgets the guard's there.
-struct NeededLine {
-    text: String,
-    /// What a person may write in its place, before nginx knows the guard's variables.
-    by_hand: String,
-    /// What it sets, as the directive and its first word; or that of the guard's error page.
-    sets: Option<(&'static str, String)>,
-}
-
-impl NeededLine {
-    fn is_there(&self, found: FoundDirective<'_>) -> bool {
-        let Some((directive, name)) = &self.sets else { return is_ours(found) };
-        found.directive.name() == *directive && found.directive.first().eq_ignore_ascii_case(name)
-    }
-}
-
-/// What nginx forgets in a block because of this line in it.
-fn forgotten_beside(own: FoundDirective<'_>, ways: &[&'static HandOver]) -> Vec<NeededLine> {
-    let name = own.directive.name();
-    if name == "error_page" {
-        return vec![NeededLine { text: sent_away(), by_hand: sent_away(), sets: None }];
-    }
-    let way = ways.iter().find(|way| way.sets == name);
-    way.map_or_else(Vec::new, |way| {
-        way.lines()
-            .map(|(header, text)| {
-                let by_hand = format!("{} {header} \"\";", way.sets);
-                NeededLine { text, by_hand, sets: Some((way.sets, header)) }
-            })
-            .into()
-    })
+/// A block in a file that other sites include too is not changed. Whether it can stay as it is.
+fn refuse_missing(line: &OurLine, own: FoundDirective<'_>, server_file: &Path) -> Result<(), Refusal> {
+    let (article, by_hand) = match &line.missing {
+        WhenMissing::Harmless => return Ok(()),
+        WhenMissing::NotSentAway => ("an", format!("`{}` beside it once the guard is set up", line.text)),
+        WhenMissing::Deceived { instead } => ("a", format!("`{instead}` beside it")),
+    };
+    Err(Refusal::new(
+        format!(
+            "{own} has {article} {} of its own, in a file that other sites may include too",
+            line.directive
+        ),
+        format!("write {by_hand}, or move the location into {}", server_file.display()),
+    ))
 }
 
 /// A file of the shop without what [`ShopBlocks::guarded`] inserts.
 pub(crate) fn unguarded(text: &str, guard: &str) -> String {
-    let mut ours = vec![included(guard), sent_away()];
-    ours.extend(WAYS.iter().flat_map(|way| way.lines().map(|(_, line)| line)));
+    let mut ours = vec![included(guard)];
+    ours.extend(ours::lines(&WAYS).into_iter().map(|line| line.text));
     let lines = text.split_inclusive('\n').filter(|line| !ours.iter().any(|ours| line.trim() == ours));
     // A block in one line has them in that line.
     lines
@@ -344,10 +309,6 @@ fn includes(tree: &NginxTree, server: FoundDirective<'_>, guard: &str) -> bool {
     inside.iter().any(|found| found.directive.name() == "include" && found.directive.first() == guard)
 }
 
-fn is_ours(found: FoundDirective<'_>) -> bool {
-    found.directive.name() == "error_page" && found.directive.has(GUARDS_STATUS) && found.directive.has(AWAY)
-}
-
 fn refuse_what_the_guard_needs(found: FoundDirective<'_>) -> Result<(), Refusal> {
     let directive = found.directive;
     let (problem, advice) = match directive.name() {
@@ -359,7 +320,7 @@ fn refuse_what_the_guard_needs(found: FoundDirective<'_>) -> Result<(), Refusal>
             "says `satisfy any`, so a password or an address would open the shop without a pass, and a pass what needs a password",
             "write `satisfy all`, and name networks that need no pass in guard.toml: bypass_network",
         ),
-        "error_page" if directive.has(GUARDS_STATUS) && !is_ours(found) => (
+        "error_page" if directive.has(GUARDS_STATUS) && !ours::sent_away().is(found) => (
             "has a page for status 401, with which the guard sends visitors to the room",
             "take 401 out of that line",
         ),
@@ -428,6 +389,11 @@ server {   # the real one; really
 		}
 	}
 	location @app { proxy_pass http://127.0.0.1:3000; }
+	location /new/ {
+		add_header X-Frame-Options DENY;
+		error_page 404 = @app;
+		add_header X-Other a;
+	}
 }
 server { listen 443 ssl; server_name blog.example; }
 "#;
@@ -476,7 +442,7 @@ server { listen 443 ssl; server_name blog.example; }
     }
 
     #[test]
-    fn an_awkward_configuration_gets_one_line_and_one_for_each_own_error_page() {
+    fn an_awkward_configuration_gets_one_line_and_one_for_each_own_page_and_header() {
         let machine = Machine::with(AWKWARD);
         let guarded = machine.guarded().unwrap();
         assert_eq!(
@@ -486,6 +452,8 @@ server { listen 443 ssl; server_name blog.example; }
                 "-\tlocation ~ \\.php$ { error_page 404 = @app; fastcgi_pass unix:/run/php.sock; }",
                 "+\tlocation ~ \\.php$ { error_page 401 = @beekeeper; error_page 404 = @app; fastcgi_pass unix:/run/php.sock; }",
                 "+\t\t\terror_page 401 = @beekeeper;",
+                "+\t\tadd_header Set-Cookie $bk_ended always;",
+                "+\t\terror_page 401 = @beekeeper;",
             ]
         );
         let at = |text: &str| guarded.find(text).unwrap();
@@ -604,6 +572,8 @@ server { listen 443 ssl; server_name blog.example; }
         assert!(
             machine.guarded().unwrap().contains("location /a { error_page 401 = @beekeeper; include page; }")
         );
+        fs::write(machine.0.path().join("php"), "location /b { add_header X-A b; }").unwrap();
+        assert_eq!(machine.guarded().unwrap().matches("$bk_ended").count(), 0, "nor a header of one");
         fs::write(machine.0.path().join("php"), "location /b { error_page 404 /b; }").unwrap();
         let refusal = machine.guarded().unwrap_err();
         assert!(
@@ -669,18 +639,27 @@ server { listen 443 ssl; server_name blog.example; }
     #[test]
     fn what_the_http_block_says_still_holds() {
         let shop = "server { listen 443 ssl; server_name shop.example; }";
-        let machine = Machine::of(&[("shop", shop)], "error_page 404 /404.html; proxy_cache_valid 200 1m;");
+        let machine = Machine::of(
+            &[("shop", shop)],
+            "error_page 404 /404.html; add_header X-A b always; proxy_hide_header X-Powered-By; proxy_cache_valid 200 1m;",
+        );
         let tree = machine.tree();
         let blocks = ShopBlocks::find(&tree, "shop.example", None).unwrap();
-        assert_eq!(blocks.inherited("error_page"), "error_page 404 /404.html;\n");
+        assert_eq!(
+            blocks.inherited(),
+            "error_page 404 /404.html;\nadd_header X-A b always;\nproxy_hide_header X-Powered-By;\n"
+        );
         assert!(blocks.keeps_answers_by_own_rules());
         let own = Machine::of(
-            &[("shop", "server { listen 443 ssl; server_name shop.example; error_page 500 /500.html; }")],
-            "error_page 404 /404.html;",
+            &[(
+                "shop",
+                "server { listen 443 ssl; server_name shop.example; error_page 500 /500.html; add_header X-C d; }",
+            )],
+            "error_page 404 /404.html; add_header X-A b;",
         );
         let tree = own.tree();
         let blocks = ShopBlocks::find(&tree, "shop.example", None).unwrap();
-        assert_eq!(blocks.inherited("error_page"), "", "nginx had forgotten it already");
+        assert_eq!(blocks.inherited(), "", "nginx had forgotten it already");
         assert!(!blocks.keeps_answers_by_own_rules());
     }
 }

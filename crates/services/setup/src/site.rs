@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use crate::glob;
+use crate::identity::HandOver;
 use crate::listen::Listen;
 use crate::shop::ShopBlocks;
 use crate::tree::{FoundDirective, NginxTree};
@@ -127,36 +128,26 @@ pub(crate) fn guard(shop: &ShopBlocks<'_>) -> String {
     const KEPT: &str = "    # A yes is kept for a second, under the cookie that it was given for.
     proxy_cache beekeeper_guard;
     open_file_cache max=10000 inactive=5s;
-    proxy_cache_key \"$proxy_host $bk_session\";
+    proxy_cache_key \"$proxy_host $bk_session $bk_end\";
     proxy_cache_bypass $bk_pass;
     proxy_set_header X-Beekeeper-Cached-As $bk_session;";
     const ASKED: &str = "    # Your own rules for kept answers would hold for the guard's too, so it is asked about each request.
     proxy_cache off;";
 
-    let pages = with_inherited(shop, "error_page", "");
-    let headers: String = shop
-        .ways()
-        .into_iter()
-        .map(|way| {
-            let lines: String = way.lines().into_iter().flat_map(|(_, line)| [line, "\n".into()]).collect();
-            with_inherited(shop, way.sets, &lines)
-        })
-        .collect();
+    let inherited = shop.inherited();
+    let inherited = if inherited.is_empty() {
+        inherited
+    } else {
+        format!(
+            "# Of your http block, because a server block with such a line of its own forgets them.\n{inherited}"
+        )
+    };
+    let headers: String =
+        shop.ways().into_iter().flat_map(HandOver::lines).flat_map(|(_, line)| [line, "\n".into()]).collect();
     let cache = if shop.keeps_answers_by_own_rules() { ASKED } else { KEPT };
     filled(
         include_str!("guard.conf"),
-        &[("@HEADERS@\n", &*headers), ("@ERROR_PAGES@\n", &*format!("{pages}\n")), ("@CACHE@", cache)],
-    )
-}
-
-/// Our lines, and before them those of the http block that they make a server block forget.
-fn with_inherited(shop: &ShopBlocks<'_>, name: &str, ours: &str) -> String {
-    let inherited = shop.inherited(name);
-    if inherited.is_empty() {
-        return ours.to_owned();
-    }
-    format!(
-        "# Of your http block, because a server block with {name} of its own forgets them.\n{inherited}{ours}"
+        &[("@INHERITED@\n", &*inherited), ("@HEADERS@\n", &*headers), ("@CACHE@", cache)],
     )
 }
 

@@ -9,15 +9,16 @@ use parking_lot::Mutex;
 use pass::{KeyRecord, SecretKeys};
 use simulation::SimClock;
 use waitroom::ports::{
-    Admissions, Admitted, Clock, ConsumerRun, Delivery, Dispatch, EntryCount, Fault, HelpCalls, KeyBoard,
-    Keys, LineBack, LineFront, LineLength, MinuteLog, NewcomerCount, PermitHolder, Permits, PlanRecord,
-    Plans, PortError, PortResult, QuietSwitch, Receipt, RoomReader, SliceProgress, Slices, StatusBoard,
-    StockCount, Taken, ThrottleMemory, ThrottleStore, TicketCounter, TurnoutCount,
+    ActiveVisitors, Admissions, Admitted, Clock, ConsumerRun, Delivery, Dispatch, EntryCount, Fault,
+    GuardReports, HelpCalls, KeyBoard, Keys, LineBack, LineFront, LineLength, MinuteLog, NewcomerCount,
+    PermitHolder, Permits, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, RoomReader,
+    SliceProgress, Slices, StatusBoard, StockCount, Taken, ThrottleMemory, ThrottleStore, TicketCounter,
+    TurnoutCount,
 };
 use waitroom::{
-    Admission, CountedSlot, DoorPermits, HelpCall, HelpCode, IssuedTickets, LineProgress, LineReach,
-    LineStatus, LineTotals, MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Stock, Timestamp, Token,
-    Turnout, Window,
+    Admission, CountedSlot, DoorPermits, HelpCall, HelpCode, IssuedTickets, KeptReport, LineProgress,
+    LineReach, LineStatus, LineTotals, MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Stock,
+    Timestamp, Token, Turnout, Window, WindowAdmissions,
 };
 
 use crate::Observations;
@@ -45,6 +46,10 @@ pub enum PortCall {
     CountNewcomers,
     ForgetNewcomers,
     KeepTurnout,
+    KeepReport,
+    Reports,
+    CountWindows,
+    KeepWhileFull,
     Newcomers,
     NoteCall,
     NoteCame,
@@ -76,6 +81,8 @@ impl PortCall {
             | Self::NoteCall
             | Self::NoteCame
             | Self::KeepTurnout
+            | Self::KeepReport
+            | Self::KeepWhileFull
             | Self::CountNewcomers
             | Self::ForgetNewcomers
             | Self::WritePlan
@@ -98,6 +105,8 @@ impl PortCall {
             | Self::CountLeft
             | Self::LookUp
             | Self::CountCame
+            | Self::Reports
+            | Self::CountWindows
             | Self::Newcomers
             | Self::RecentPlans
             | Self::Reach
@@ -316,6 +325,26 @@ impl<S: TurnoutCount> TurnoutCount for FaultyPorts<S> {
 
     async fn keep_turnout(&self, turnout: Option<Turnout>) -> PortResult<()> {
         self.call(PortCall::KeepTurnout, self.inner.keep_turnout(turnout)).await
+    }
+}
+
+impl<S: GuardReports> GuardReports for FaultyPorts<S> {
+    async fn keep_report(&self, report: KeptReport) -> PortResult<()> {
+        self.call(PortCall::KeepReport, self.inner.keep_report(report)).await
+    }
+}
+
+impl<S: ActiveVisitors> ActiveVisitors for FaultyPorts<S> {
+    async fn reports(&self) -> PortResult<Vec<KeptReport>> {
+        self.call(PortCall::Reports, self.inner.reports()).await
+    }
+
+    async fn window_admissions(&self, since: Timestamp) -> PortResult<Vec<WindowAdmissions>> {
+        self.call(PortCall::CountWindows, self.inner.window_admissions(since)).await
+    }
+
+    async fn keep_while_full(&self, lately: Option<Rate>) -> PortResult<()> {
+        self.call(PortCall::KeepWhileFull, self.inner.keep_while_full(lately)).await
     }
 }
 

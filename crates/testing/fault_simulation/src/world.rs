@@ -17,7 +17,7 @@ use futures_util::future::{AbortHandle, abortable};
 use futures_util::task::LocalSpawnExt;
 use memory::{LineBehaviour, MemoryLine};
 use parking_lot::Mutex;
-use pass::KeyRecord;
+use pass::{GuardReport, KeyRecord, ReportKey};
 use producer::{DoorAnswer, DoorRequest, PlaceLimit, Producer, ProducerError};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
@@ -285,13 +285,14 @@ impl World {
         let producer = self.process().producer.clone();
         let (shown, asks_for_help) = (request.shown, request.asks_for_help);
         let cookies: Vec<_> = request.cookies.iter().map(ToString::to_string).collect();
-        let [nonce, path] = [request.nonce, request.path].map(|text| text.map(ToOwned::to_owned));
+        let texts = [request.nonce, request.again, request.path];
+        let [nonce, again, path] = texts.map(|text| text.map(ToOwned::to_owned));
         let received = Arc::new(Mutex::new(None));
         let answer = received.clone();
         self.spawn(async move {
             let cookies: Vec<_> = cookies.iter().map(String::as_str).collect();
-            let (nonce, path) = (nonce.as_deref(), path.as_deref());
-            let request = DoorRequest { shown, cookies: &cookies, nonce, asks_for_help, limit, path };
+            let (nonce, again, path) = (nonce.as_deref(), again.as_deref(), path.as_deref());
+            let request = DoorRequest { shown, cookies: &cookies, nonce, asks_for_help, again, limit, path };
             let result = producer.answer(&request).await;
             *answer.lock() = Some(result);
         });
@@ -303,6 +304,13 @@ impl World {
             self.run(Duration::from_millis(100));
         }
         unreachable!("the door answers within a minute")
+    }
+
+    /// A guard's report arrives at the room, which may fail to keep it.
+    pub fn report(&mut self, key: &ReportKey, report: &GuardReport) {
+        let (producer, authorization) = (self.process().producer.clone(), format!("Bearer {}", key.as_str()));
+        let body = serde_json::to_vec(report).expect("a report is JSON");
+        self.spawn(async move { drop(producer.take_report(Some(&authorization), &body).await) });
     }
 
     /// Changes the room as the operator would, now.

@@ -155,7 +155,7 @@ pub fn assert_frozen(section: Section, found: impl IntoIterator<Item = impl Into
     );
 }
 
-/// The variable with which `cargo xtask fixtures` asks for the fixtures of a new format.
+/// The variable with which `cargo xtask fixtures` asks for new fixtures.
 const WRITE: &str = "BEEKEEPER_WRITE_FIXTURES";
 
 /// Fails if this fixture is lost: made anew, it would be what today's code writes, and prove nothing about what an older
@@ -166,7 +166,7 @@ pub fn assert_fixture(path: &Path, write: impl FnOnce()) {
     }
     assert!(
         path.exists(),
-        "{} is missing: get it back from the repository's history; only that of a new format is written, by \
+        "{} is missing: get it back from the repository's history; only a new one is written, by \
          cargo xtask fixtures",
         path.display()
     );

@@ -6,6 +6,7 @@ pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
     malformed_cookies(client);
     a_query_parameter_is_not_a_cookie(client);
     malformed_requests(room, client);
+    a_room_without_a_limit_takes_no_reports(client);
     assert_eq!(client.get("/polling").status, 200, "after all that");
 }
 
@@ -63,6 +64,15 @@ fn a_query_parameter_is_not_a_cookie(client: &Client) {
             assert!(answer["join"] == true || answer["known"] == false, "{path}?{parameter}: {answer}");
         }
     }
+}
+
+fn a_room_without_a_limit_takes_no_reports(client: &Client) {
+    let report = client.send("POST", "/guard", &[("Authorization", "Bearer a-key"), ("Content-Length", "0")]);
+    assert_eq!(report.status, 404, "{report:?}");
+    let error = report.json()["error"].as_str().unwrap_or_default().to_owned();
+    assert!(error.contains("counts no active visitors"), "{report:?}");
+    let looked_at = client.get("/guard");
+    assert_eq!((looked_at.status, looked_at.header("allow")), (405, Some("POST")), "{looked_at:?}");
 }
 
 fn malformed_requests(room: &impl RoomUnderTest, client: &Client) {

@@ -2,9 +2,9 @@ use std::future::Future;
 use std::time::Duration;
 
 use waitroom::ports::{
-    Admissions, AuditTrail, EntryCount, HelpCalls, HelpDesk, KeyAdmin, Keys, LineBack, LineFront, LineLength,
-    MinuteLog, NewcomerCount, Permits, Plans, QuietSwitch, RoomReader, Slices, StatusBoard, StockCount,
-    Store, ThrottleStore, TicketCounter, TurnoutCount,
+    ActiveVisitors, Admissions, AuditTrail, EntryCount, HelpCalls, HelpDesk, KeyAdmin, Keys, LineBack,
+    LineFront, LineLength, MinuteLog, NewcomerCount, Permits, Plans, QuietSwitch, RoomReader, Slices,
+    StatusBoard, StockCount, Store, ThrottleStore, TicketCounter, TurnoutCount,
 };
 use waitroom::{Room, Timestamp};
 
@@ -32,6 +32,7 @@ pub trait LedgerPorts:
     + AuditTrail
     + EntryCount
     + TurnoutCount
+    + ActiveVisitors
     + MinuteLog
 {
 }
@@ -54,6 +55,7 @@ impl<L> LedgerPorts for L where
         + AuditTrail
         + EntryCount
         + TurnoutCount
+        + ActiveVisitors
         + MinuteLog
 {
 }

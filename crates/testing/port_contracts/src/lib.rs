@@ -11,6 +11,7 @@
     reason = "a clause fails its test by panicking"
 )]
 
+pub mod active;
 pub mod admissions;
 pub mod audit;
 mod fixture;
@@ -70,6 +71,12 @@ macro_rules! port_contracts {
             turnout::a_visitor_comes_once_and_counts_for_the_window_that_released_them,
             turnout::a_turnout_is_of_the_windows_that_ended_then,
             turnout::a_turnout_that_makes_a_difference_changes_the_rate_in_force,
+            active::the_latest_report_of_each_guard_is_kept,
+            active::of_concurrent_guards_every_report_is_kept,
+            active::too_many_guards_push_out_the_oldest,
+            active::a_window_counts_with_its_quota_until_its_consumers_have_said_what_it_let_in,
+            active::windows_that_ended_before_then_are_not_counted,
+            active::a_difference_that_pages_should_show_is_kept_with_the_room,
             slices::a_plan_is_written_once,
             slices::recent_returns_the_two_latest_plans_newest_first,
             slices::a_slice_is_taken_once,

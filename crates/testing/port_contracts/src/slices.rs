@@ -37,7 +37,7 @@ fn plan_after(last: Option<&Plan>, rate: u32) -> Plan {
 
 /// The progress of a slice that delivered nobody.
 pub fn progress(released: u32, reached: u64) -> SliceProgress {
-    SliceProgress { released, reached, lowest: None, disorder: None }
+    SliceProgress { released, reached, lowest: None, disorder: None, at_most: None }
 }
 
 fn slice(plan: u64, index: u16) -> SliceId {

@@ -24,7 +24,8 @@ fn exchanged(id: u8, pass: u64, browser: Option<u8>, now: u64) -> LiveSession {
         pass: fingerprint(pass),
         browser: browser.map(|browser| fingerprint(browser.into())),
     });
-    LiveSession { id: SessionId::from_bytes([id; 16]), pass, exchange, opened: now, until: now + 1200 }
+    let id = SessionId::from_bytes([id; 16]);
+    LiveSession { id, pass, exchange, opened: now, until: now + 1200, window: None, ended: None }
 }
 
 /// What each visitor's passes have done, to judge both stores by.
@@ -60,8 +61,8 @@ async fn compared(room: TestRoom) {
         let mut rng = StdRng::seed_from_u64(seed);
         let (mut now, reference) = (NOW, MemorySessions::default());
         let mut exchanges = Exchanges::default();
-        let mut seen = HashMap::new();
-        for step in 0..200_u8 {
+        let (mut seen, mut opened) = (HashMap::new(), HashMap::new());
+        for step in 0..250_u8 {
             now += [0, 0, 0, 1, 1, 2, 5, 60, 700][rng.random_range(0..9)];
             let subject = format!("{seed}-{}", rng.random_range(0..2));
             let at = now;
@@ -76,10 +77,16 @@ async fn compared(room: TestRoom) {
                 assert_eq!(opening, expected, "step {step} of {rule:?}: {session:?}");
                 if matches!(opening, Opening::Opened | Opening::Repeated) {
                     exchanges.judge(&subject, pass, browser, at);
+                    opened.insert(subject, step);
                 }
                 *seen.entry(format!("{opening:?}")).or_insert(0) += 1;
             } else {
-                let session = session(rng.random_range(0..=step), at, at);
+                let own = opened.get(&subject).filter(|_| rng.random_bool(0.5)).copied();
+                let session = session(own.unwrap_or_else(|| rng.random_range(0..=step)), at, at);
+                if rng.random_bool(0.3) {
+                    reference.end(&subject, session.id, at).await.unwrap();
+                    room.guard().end(&subject, session.id, at).await.unwrap();
+                }
                 let expected = reference.keep(&subject, session, at).await.unwrap();
                 let kept = room.guard().keep(&subject, session, at).await.unwrap();
                 assert_eq!(kept, expected, "step {step} of {rule:?}: {session:?}");
@@ -120,6 +127,30 @@ fn a_session_that_was_ended_at_another_guard_is_over_within_a_minute() {
         assert!(here.keep("a", second, NOW + 61).await.unwrap());
         let later = LiveSession { until: NOW + 1290, ..first };
         assert!(!there.keep("a", later, NOW + 90).await.unwrap());
+    });
+}
+
+#[test]
+#[ignore = "needs DynamoDB Local and LocalEmu: cargo xtask test aws"]
+fn what_the_shop_has_ended_is_over_in_time_where_it_was_said_and_a_minute_later_elsewhere() {
+    run(async {
+        let room = TestRoom::empty().await;
+        let (here, there) = (room.guard(), room.guard());
+        let (first, second) = (session(1, NOW, NOW), session(2, NOW + 40, NOW + 40));
+        assert_eq!(here.open("a", first, OneSession::First, NOW).await.unwrap(), Opening::Opened);
+        for guard in [&here, &there] {
+            assert!(guard.keep("a", first, NOW).await.unwrap());
+        }
+        for now in [NOW + 5, NOW + 20] {
+            here.end("a", first.id, now).await.unwrap();
+        }
+        assert!(here.keep("a", first, NOW + 34).await.unwrap(), "what its last page needs");
+        let later = LiveSession { until: NOW + 1290, ..first };
+        assert!(!here.keep("a", later, NOW + 35).await.unwrap());
+        assert!(there.keep("a", first, NOW + 59).await.unwrap(), "its answer counts for a minute");
+        assert!(!there.keep("a", first, NOW + 60).await.unwrap());
+        assert_eq!(there.open("a", second, OneSession::First, NOW + 60).await.unwrap(), Opening::Opened);
+        assert!(here.keep("a", second, NOW + 61).await.unwrap());
     });
 }
 

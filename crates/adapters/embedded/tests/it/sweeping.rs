@@ -48,7 +48,7 @@ fn old_plans_are_removed_but_never_the_latest() {
         last = Some(plan);
         test.time.pass(Duration::from_mins(1));
     }
-    test.time.pass(24 * HOUR);
+    test.time.pass(48 * HOUR);
     assert_eq!(block_on(test.store.sweep()).unwrap().plans, 4);
     let recent = block_on(test.store.recent()).unwrap();
     assert_eq!(recent.iter().map(|record| record.plan.number).collect::<Vec<_>>(), [5]);

@@ -8,6 +8,7 @@
     reason = "a test may fail by panicking"
 )]
 
+mod active;
 mod closing;
 mod door;
 mod faults;

@@ -14,9 +14,14 @@ const CALLS: &[(&str, &str, &str, &[&str])] = &[
         "Producer",
         "dynamodb:GetItem",
         "Ledger",
-        &["admission/*", "help/*", "key/*", "permits", "progress", "room"],
+        &["admission/*", "guards", "help/*", "key/*", "permits", "progress", "room"],
     ),
-    ("Producer", "dynamodb:PutItem", "Ledger", &["admission/*", "key/private", "key/proof", "key/public"]),
+    (
+        "Producer",
+        "dynamodb:PutItem",
+        "Ledger",
+        &["admission/*", "guards", "key/private", "key/proof", "key/public"],
+    ),
     (
         "Producer",
         "dynamodb:UpdateItem",
@@ -34,7 +39,7 @@ const CALLS: &[(&str, &str, &str, &[&str])] = &[
         "Ledger",
         &["came/*", "minute/*", "status/*", "stock/*", "window/*"],
     ),
-    ("Trigger", "dynamodb:GetItem", "Ledger", &["permits", "progress", "room", "tickets"]),
+    ("Trigger", "dynamodb:GetItem", "Ledger", &["guards", "permits", "progress", "room", "tickets"]),
     ("Trigger", "dynamodb:PutItem", "Ledger", &["window/*"]),
     (
         "Trigger",
@@ -185,4 +190,7 @@ fn there_are_no_other_roles_and_no_other_grants() {
     let permission = stack.properties("DoorPermission").unwrap();
     assert_eq!(permission["FunctionName"], "Producer");
     assert!(permission["SourceArn"].as_str().unwrap().ends_with("/*/*/beekeeper"));
+    let permission = stack.properties("GuardPermission").unwrap();
+    assert_eq!(permission["FunctionName"], "Producer");
+    assert!(permission["SourceArn"].as_str().unwrap().ends_with("/*/POST/guard"));
 }

@@ -93,7 +93,7 @@ fn the_paths_and_methods_are_those_of_the_table() {
 fn another_method_is_answered_as_on_one_machine() {
     for route in on_aws() {
         let headers = owned(&[("allow", &route.allow()), ("cache-control", "no-store")]);
-        let expected = (405, headers, problem::METHOD_NOT_ALLOWED.to_owned());
+        let expected = (405, headers, route.refusal().to_owned());
         assert_eq!(mock(&method(ANY, route.path)), expected, "{}", route.path);
     }
 }
@@ -157,7 +157,7 @@ fn whoever_is_no_browser_gets_the_error_of_one_machine() {
 fn each_route_goes_where_the_table_says() {
     for route in on_aws() {
         let path = route.path;
-        let method = method("get", path);
+        let method = method(&route.methods[0].to_lowercase(), path);
         let integration = method.integration();
         let (kind, target) = match route.on_aws {
             AwsHandler::Function => ("aws_proxy", ":lambda:path/".to_owned()),
