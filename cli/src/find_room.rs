@@ -44,10 +44,7 @@ impl RoomHandle {
         let data = data.map(|directory| format!(" --data {}", directory.display()));
         let typed = format!("{name}{}", data.unwrap_or_default());
         let start = starting(&SocketRoom::new(directory).named(name));
-        note(&format!(
-            "{} isn't running; this is how it stood at {}. To start it: {start}",
-            room.name, room.at
-        ));
+        note(&format!("{} isn't running; this is how it stood at {}; {start}", room.name, room.at));
         Ok(Self::not_running(room, format!("{LOCAL}{typed}")))
     }
 

@@ -7,7 +7,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use config::nearest;
@@ -170,7 +170,18 @@ pub(crate) fn line_of(text: &str, span: Option<Range<usize>>) -> usize {
     1 + before.matches('\n').count()
 }
 
+/// What is wrong with the flags of a file.
 pub(crate) fn first_line(error: &clap::Error) -> String {
+    if error.kind() == ErrorKind::MissingRequiredArgument
+        && let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg)
+    {
+        let key = |flag: &String| {
+            let name = flag.split([' ', '=']).next().unwrap_or_default().trim_matches(['-', '<', '>']);
+            name.to_lowercase().replace('-', "_")
+        };
+        let missing: Vec<_> = missing.iter().map(key).collect();
+        return format!("{} is missing, and the rest needs it", missing.join(", "));
+    }
     let text = error.render().to_string();
     let first = text.lines().next().unwrap_or_default();
     first.strip_prefix("error: ").unwrap_or(first).to_owned()

@@ -30,6 +30,11 @@ impl ServiceRoom {
         Some(Self { name: name?.parse().ok()?, data: data?.into() })
     }
 
+    /// Where it is, for a sentence.
+    pub(crate) fn place(&self) -> String {
+        format!("the service {} has --data {}", self.name, self.data.display())
+    }
+
     /// Asks whether this one was meant by whoever looked elsewhere for a room of this name, or of none. `demo` is looked for where
     /// none was named.
     pub(crate) fn asked_about(&self, named: Option<&RoomId>) -> Option<String> {

@@ -55,6 +55,7 @@ pub(crate) fn shop_services(room_file: &Path, guard_file: &Path) -> Result<ShopS
         shop_host,
         room_host,
         url: without_slash(url),
+        ports: [shop, url].map(|url| url.as_url().port()),
         room_listens: room.address(),
         guard_listens: guard.listen,
         guard_monitor: guard.metrics,
@@ -180,6 +181,11 @@ mod tests {
                 ["shop = \"https://shop.example/sale\"", "shop = \"https://wait.example/sale\""],
                 AS_SHIPPED,
                 "is not a name of the room's own",
+            ),
+            (
+                ["trust_proxy = [\"127.0.0.1\"]\n# join_limit", "join_limit"],
+                AS_SHIPPED,
+                "room.toml: trust_proxy is missing, and the rest needs it",
             ),
             (["shop = ", "shpo = "], AS_SHIPPED, "shpo: local has no such flag; did you mean shop?"),
         ] {

@@ -4,7 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use control::{SocketError, SocketFailure, SocketRoom};
-use rooms::data;
+use embedded::EmbeddedStore;
+use rooms::{ConfigFolder, data};
 use waitroom::RoomId;
 
 use crate::arguments::LOCAL;
@@ -24,10 +25,11 @@ pub(crate) fn advice_for(error: &SocketError) -> String {
             "run the command as the user who runs the room, or with sudo".into()
         }
         SocketFailure::Unreached(_) => {
-            let elsewhere = elsewhere(&error.room, ServiceRoom::of_this_machine().as_ref());
+            let (service, is_there) = (ServiceRoom::of_this_machine(), may_be_started(&error.room));
+            let advice = unreached(&error.room, service.as_ref(), is_there);
             match &*data::running() {
-                [] => elsewhere,
-                running => format!("{}; or {elsewhere}", for_a_room_here(running)),
+                [] => advice,
+                running => format!("{advice}; or {}", for_a_room_here(running)),
             }
         }
         SocketFailure::Unanswered(cause) if cause.kind() == io::ErrorKind::TimedOut => {
@@ -35,7 +37,7 @@ pub(crate) fn advice_for(error: &SocketError) -> String {
         }
         SocketFailure::Unanswered(_) => {
             let start = start(&error.room, ServiceRoom::of_this_machine().as_ref());
-            then_look(format!("if it doesn't run any more, start it with: {start}; everybody keeps their place"))
+            then_look(format!("if it doesn't run any more, {start}; everybody keeps their place"))
         }
         SocketFailure::NotUnderstood(_) => then_look(
             "use the same version of beekeeper as the room; or start the room again with this one, and everybody keeps their \
@@ -45,43 +47,53 @@ pub(crate) fn advice_for(error: &SocketError) -> String {
     }
 }
 
-/// What to do if no room runs where one was looked for.
-fn elsewhere(room: &SocketRoom, service: Option<&ServiceRoom>) -> String {
-    let starting = format!("start it with: {}", start(room, service));
-    let Some(service) = service.filter(|service| service.data != room.directory) else { return starting };
-    match (service.asked_about(room.name.as_ref()), &room.name) {
-        // A room of that name would be a demonstration.
-        (Some(question), Some(name)) if *name == service.name => question,
-        (Some(question), _) => format!("{question}; or {starting}"),
-        (None, _) => {
-            let ServiceRoom { name, data } = service;
-            format!("{starting}; the service {name} has --data {}", data.display())
-        }
-    }
+/// Whether a room has been where one was looked for, or is configured to be. Any other would be a demonstration.
+fn may_be_started(room: &SocketRoom) -> bool {
+    let is_configured =
+        |name: &RoomId| ConfigFolder::of_this_user().is_ok_and(|folder| folder.path(name).exists());
+    EmbeddedStore::is_in(&room.directory) || (is_usual(room) && room.name.as_ref().is_some_and(is_configured))
 }
 
-/// How to start this room on this machine.
+/// What to do if no room runs where one was looked for.
+fn unreached(room: &SocketRoom, service: Option<&ServiceRoom>, is_there: bool) -> String {
+    let other = service.filter(|service| service.data != room.directory);
+    let question = other.and_then(|other| other.asked_about(room.name.as_ref()));
+    if is_there || (service.is_some() && other.is_none()) {
+        let start = start(room, service);
+        return match (question, other) {
+            (Some(question), _) => format!("{question}; or {start}"),
+            (None, Some(other)) => format!("{start}; {}", other.place()),
+            (None, None) => start,
+        };
+    }
+    question.unwrap_or_else(|| {
+        let place =
+            other.map_or_else(|| "a service keeps its room in /var/lib/beekeeper".into(), ServiceRoom::place);
+        let ask =
+            if is_usual(room) { "name its folder with --data DIR" } else { "see whether --data is right" };
+        format!("there is no room in {}: {ask}; {place}", room.directory.display())
+    })
+}
+
+/// How to start this room on this machine again.
 pub(crate) fn starting(room: &SocketRoom) -> String {
     start(room, ServiceRoom::of_this_machine().as_ref())
 }
 
 fn start(room: &SocketRoom, service: Option<&ServiceRoom>) -> String {
     if service.is_some_and(|service| service.data == room.directory) {
-        return service_room::START.into();
+        return format!("start it with: {}", service_room::START);
     }
-    format!("beekeeper local {}", typed(room))
+    match &room.name {
+        Some(name) if is_usual(room) => format!("start it as before, such as: beekeeper local {name}"),
+        _ => "start it as before, such as: beekeeper local --config FILE".into(),
+    }
 }
 
-/// How `beekeeper local` names a room.
-fn typed(room: &SocketRoom) -> String {
-    let name = room.name.as_ref();
-    let is_usual = |name: &&RoomId| data::directory(None, name).is_ok_and(|usual| usual == room.directory);
-    let data = match name.filter(is_usual) {
-        Some(_) => None,
-        None => Some(format!("--data {}", room.directory.display())),
-    };
-    let words = [name.map(ToString::to_string), data];
-    words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+/// Whether this is where `beekeeper local` keeps a room of this name, unless somebody names another folder.
+fn is_usual(room: &SocketRoom) -> bool {
+    let usual = room.name.as_ref().and_then(|name| data::directory(None, name).ok());
+    usual.is_some_and(|usual| usual == room.directory)
 }
 
 const OF_ONE_THAT_HANGS: &str =
@@ -124,18 +136,23 @@ mod tests {
             let may_be_done = !matches!(failure, SocketFailure::Unreached(_));
             advice_for(&SocketError { room: room.clone(), failure, may_be_done })
         };
-        let (unreached, unanswered) = (SocketFailure::Unreached, SocketFailure::Unanswered);
+        let unanswered = SocketFailure::Unanswered;
         assert_eq!(
-            advice(unreached(io::ErrorKind::PermissionDenied.into())),
+            advice(SocketFailure::Unreached(io::ErrorKind::PermissionDenied.into())),
             "run the command as the user who runs the room, or with sudo"
         );
-        let start = advice(unreached(io::ErrorKind::NotFound.into()));
-        assert!(start.ends_with("start it with: beekeeper local sale --data /srv/sale"), "{start}");
+        let start = advice(SocketFailure::Unreached(io::ErrorKind::NotFound.into()));
+        assert!(
+            start.starts_with("there is no room in /srv/sale: see whether --data is right; a service"),
+            "{start}"
+        );
         let hangs = advice(unanswered(io::ErrorKind::TimedOut.into()));
         assert!(hangs.contains("start it again: everybody keeps their place"), "{hangs}");
         let ended = advice(unanswered(io::ErrorKind::UnexpectedEof.into()));
         assert!(
-            ended.starts_with("if it doesn't run any more, start it with: beekeeper local sale"),
+            ended.starts_with(
+                "if it doesn't run any more, start it as before, such as: beekeeper local --config"
+            ),
             "{ended}"
         );
         let other = advice(SocketFailure::NotUnderstood(serde_json::from_str::<u8>("x").unwrap_err()));
@@ -149,23 +166,41 @@ mod tests {
     fn a_service_is_named_where_there_is_one() {
         let service = ServiceRoom { name: "sale".parse().unwrap(), data: "/var/lib/beekeeper".into() };
         let at = |directory: &str, name: &str| SocketRoom::new(directory).named(name.parse().unwrap());
-        let told = |room: SocketRoom| elsewhere(&room, Some(&service));
-        assert_eq!(told(at("/var/lib/beekeeper", "sale")), "start it with: sudo systemctl start beekeeper");
-        let forgot = told(at("/home/anna/.local/share/beekeeper/sale", "sale"));
+        let told = |room: &SocketRoom, is_there| unreached(room, Some(&service), is_there);
+        let of_service = at("/var/lib/beekeeper", "sale");
+        assert_eq!(told(&of_service, true), "start it with: sudo systemctl start beekeeper");
+        assert_eq!(told(&of_service, false), told(&of_service, true), "it has never been started");
+        let forgot = told(&at("/home/anna/.local/share/beekeeper/sale", "sale"), false);
         assert!(
             forgot.starts_with("do you mean the service sale? ") && !forgot.contains("start it"),
             "{forgot}"
         );
         assert!(forgot.ends_with("--data /var/lib/beekeeper"), "{forgot}");
-        let unnamed = told(SocketRoom::new("/srv/other"));
+        let unnamed = told(&SocketRoom::new("/srv/other"), true);
         assert!(
             unnamed.starts_with("do you mean the service sale? ")
-                && unnamed.ends_with("; or start it with: beekeeper local --data /srv/other"),
+                && unnamed.ends_with("; or start it as before, such as: beekeeper local --config FILE"),
             "{unnamed}"
         );
         assert_eq!(
-            told(at("/srv/summer", "summer")),
-            "start it with: beekeeper local summer --data /srv/summer; the service sale has --data /var/lib/beekeeper"
+            told(&at("/srv/summer", "summer"), true),
+            "start it as before, such as: beekeeper local --config FILE; the service sale has --data /var/lib/beekeeper"
         );
+        let elsewhere = told(&at("/srv/summer", "summer"), false);
+        assert!(
+            elsewhere
+                .ends_with("see whether --data is right; the service sale has --data /var/lib/beekeeper"),
+            "{elsewhere}"
+        );
+    }
+
+    /// With a shop of its own or not: a command that doesn't name its file would open a demonstration to its visitors.
+    #[test]
+    fn no_advice_begins_a_demonstration() {
+        for is_there in [true, false] {
+            let told =
+                unreached(&SocketRoom::new("/srv/other").named("sale".parse().unwrap()), None, is_there);
+            assert!(!told.contains("local sale") && !told.contains("local --data"), "{told}");
+        }
     }
 }

@@ -28,6 +28,8 @@ async fn deployed(deploy: &Deploy, json: bool, yes: bool, begun: &AtomicBool) ->
     let config = folder.load(&deploy.name)?;
     let page = custom_page(&config)?;
     let bundle = bundle();
+    // Before anybody looks for credentials in vain.
+    bundle.refuse_missing(&config)?;
     let account = Account::sign_in(&access(&config)?).await?;
     let expected = expected(deploy, json || yes)?;
     let plan = account.plan(&config, page.as_ref(), &bundle, expected).await?;

@@ -1,7 +1,7 @@
 //! `beekeeper doctor` for a room on AWS.
 
 use anyhow::{Context, Result};
-use cloud::{Account, ExaminedStack, check_page, no_credentials};
+use cloud::{Account, ExaminedStack, check_page, no_credentials, no_functions};
 use doctor::Examined;
 use probe::HttpProbe;
 use rooms::custom_page;
@@ -35,18 +35,22 @@ async fn examine_deployed(arguments: &ExamineRoom, json: bool) -> Result<()> {
         status: Ok(None),
         room: config.undeployed_room().context("the room's domain cannot be part of a URL")?,
         has_demo_shop: false,
-        silent_guard: None,
+        guard: None,
         visitors: arguments.visitors,
         probe: HttpProbe::new().context("could not prepare requests")?,
         advise: advice_for,
     });
     let mut screen = DoctorScreen::new(json);
+    let bundle = bundle();
     let line = screen.waits_for("credentials");
     let signed_in = Box::pin(Account::sign_in(&access(&config)?)).await;
     drop(line);
     let account = match signed_in {
         Ok(account) => account,
         Err(error) => {
+            if let Some(check) = no_functions(&bundle, &config) {
+                screen.add(check);
+            }
             screen.add(no_credentials(&error));
             screen.run(doctor::of_room(&examined)).await;
             // The summary is less than what is wrong: the exit code says that access was denied.
@@ -55,7 +59,6 @@ async fn examine_deployed(arguments: &ExamineRoom, json: bool) -> Result<()> {
         }
     };
     let line = screen.waits_for("room");
-    let bundle = bundle();
     // Boxed, because the futures of the SDK are large.
     let stack = Box::pin(ExaminedStack::find(&account, &config, &bundle, &mut examined)).await;
     drop(line);

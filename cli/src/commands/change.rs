@@ -16,13 +16,13 @@ pub(crate) fn run(which: &Which, json: bool, command: Order) -> Result<()> {
 }
 
 pub(crate) async fn order(room: &OperatedRoom, json: bool, command: Order) -> Result<()> {
-    let changed = room.change(command).await?;
+    let changed = room.change(command.clone()).await?;
     if json {
         let (before, after) = (&changed.before, &changed.after);
         let changed = json!({ "before": before, "after": after, "in_force": changed.in_force() });
         return Ok(say(&changed.to_string())?);
     }
-    changed.told(room.transport.now()).iter().try_for_each(|change| Ok(say(change)?))
+    changed.told(&command, room.transport.now()).iter().try_for_each(|change| Ok(say(change)?))
 }
 
 /// Sends an order after it was asked about, if it does something to visitors that they may not like.

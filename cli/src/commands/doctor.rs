@@ -59,7 +59,7 @@ async fn here(arguments: &ExamineRoom, json: bool) -> Result<()> {
         found: Some(FoundRoom { room, socket, endpoint: None, other_url: None }),
         room: status.room.clone(),
         has_demo_shop: is_demonstration(&status.room.settings.shop),
-        silent_guard: services.and_then(|services| examine::silent_guard(conf, &services, &status.room)),
+        guard: services.and_then(|services| examine::guard(conf, &services, &status.room)),
         status: Ok(Some(status)),
         visitors: arguments.visitors,
         probe: HttpProbe::new()?,

@@ -62,7 +62,7 @@ pub(crate) fn run(restore: &Restore, json: bool, yes: bool) -> Result<()> {
     if let Some(kept) = kept {
         say(&format!("the file that was there is kept as {}", kept.display()))?;
     }
-    Ok(say(&format!("start it with: {}", starting(&SocketRoom::new(directory).named(name))))?)
+    Ok(say(&starting(&SocketRoom::new(directory).named(name)))?)
 }
 
 fn refuse_running(directory: &Path, name: &RoomId) -> Result<()> {

@@ -231,9 +231,12 @@ fn next(step: &AfterSetup, services: &ShopServices, is_there: bool) -> String {
              reload nginx\"; then run this again",
             webroot.display()
         ),
-        AfterSetup::Start { because } => format!(
-            "rehearse, and turn the room off: docs/one-machine.md. Then put the shop behind the guard: sudo systemctl enable --now \
-             beekeeper beekeeper-guard, and run this again. It waits for that, because {because}"
+        AfterSetup::StartRoom(NotReady { because, command, .. }) => {
+            format!("{because}; first: {command}; then run this again")
+        }
+        AfterSetup::StartGuard(NotReady { because, command, .. }) => format!(
+            "rehearse, and turn the room off: docs/one-machine.md. Then put the shop behind the guard: sudo systemctl enable \
+             beekeeper-guard; {command}; and run this again. It waits for that, because {because}"
         ),
         AfterSetup::Mend(not_ready) => {
             kept_out(not_ready, &services.shop_host, if is_there { "now" } else { WITH_THESE })

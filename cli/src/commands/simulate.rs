@@ -42,6 +42,14 @@ pub(crate) fn run(simulate: &SimulateEvent, json: bool) -> Result<()> {
     if let Some(warning) = flags.region.as_ref().and_then(Region::warning) {
         note(&format!("warning: {warning}"));
     }
+    if scenario.shop.is_some()
+        && let Some(config) = config.as_ref().filter(|config| !config.throttle)
+    {
+        let room = &config.room;
+        note(&format!(
+            "warning: this is with the throttle, and {room} has none: beekeeper init {room} --throttle"
+        ));
+    }
     let inputs = inputs(simulate, &flags, config.as_ref(), &scenario);
     let (find, within) = (simulate.find, simulate.within.map(|within| within.as_secs_f64()));
     let answer = block_on(async {

@@ -93,9 +93,8 @@ shop           https://shop.example/sale
     #[test]
     fn the_shops_health_is_said_once_as_long_as_it_stays_the_same() {
         let mut status = suffering();
-        let [well, slow] = [status.findings[0], status.findings[1]];
-        let found = [slow, well, well, well, slow, slow];
-        status.findings = found.into();
+        let [well, slow] = [0, 1].map(|finding: usize| status.findings[finding].clone());
+        status.findings = [&slow, &well, &well, &well, &slow, &slow].map(Clone::clone).into();
         for (minute, finding) in (0..).zip(&mut status.findings) {
             finding.at = NOW - std::time::Duration::from_secs(330 - 60 * minute);
         }

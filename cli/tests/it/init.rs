@@ -218,6 +218,33 @@ fn a_region_that_is_not_in_the_list_is_accepted_with_a_warning() {
     assert_eq!(by_its_place, "region: \"eu-east-9\" -> \"eu-central-1\"\n");
 }
 
+#[test]
+fn a_region_with_a_letter_too_much_is_refused() {
+    let home = Home::new();
+    let shop = format!("{}/sale", website());
+    home.printed(&flags(&shop));
+    let (code, said) = home.refused(&["init", "spring-sale", "--region", "eu-centrall-1", "--yes"]);
+    assert!(code == 2 && said.contains("is unknown; did you mean eu-central-1?"), "{said}");
+}
+
+/// No credentials are needed to say that.
+#[test]
+fn a_program_without_functions_says_so_before_anybody_signs_in() {
+    let home = Home::new();
+    let file = "title = \"Sale\"\nregion = \"eu-central-1\"\nshop = \"http://127.0.0.1:9\"\nrate = 300\narchitecture = \"arm64\"\n";
+    home.write("sale", file);
+    let lacks = "this program contains no function package";
+    for order in [&["deploy", "sale", "--yes"][..], &["deploy", "sale", "--dry-run"]] {
+        let (code, said) = home.refused(order);
+        assert!(code == 1 && said.contains(lacks) && said.contains("cargo xtask dist"), "{said}");
+    }
+    let mut doctor = home.command(&["doctor", "sale"]);
+    doctor.env("AWS_EC2_METADATA_DISABLED", "true");
+    let said = text(&doctor.output().unwrap().stdout);
+    let at = |text: &str| said.find(text).unwrap_or_else(|| panic!("{text}: {said}"));
+    assert!(at(lacks) < at("credentials"), "{said}");
+}
+
 /// Keys that replace the text in the answer line.
 fn corrected(there: &str, typed: &str) -> String {
     "\u{7f}".repeat(there.len()) + typed

@@ -252,7 +252,8 @@ fn mistakes_are_explained() {
     };
     let nowhere = tempfile::tempdir().unwrap();
     let expected = format!(
-        "error: could not reach the room: no room runs in {0}\nhint: start it with: beekeeper local --data {0}",
+        "error: could not reach the room: no room runs in {0}\n\
+         hint: there is no room in {0}: see whether --data is right; a service keeps its room in /var/lib/beekeeper",
         nowhere.path().display()
     );
     // In a home of its own, because the advice names the rooms that run in the user's.
@@ -364,7 +365,8 @@ fn advice_names_the_rooms_that_run() {
     let home = Home::new();
     let said = |arguments: &[&str]| home.refused(arguments);
     let demo = "error: could not reach the room demo: no room runs in ~/.local/share/beekeeper/demo\nhint: ";
-    let start = "start it with: beekeeper local demo\n";
+    let start = "there is no room in ~/.local/share/beekeeper/demo: name its folder with --data DIR; a service keeps its room in \
+                 /var/lib/beekeeper\n";
     assert_eq!(said(&["pause", "--local"]), (3, format!("{demo}{start}")));
     let brew = Local::start_at_home(&home, "brew");
     let run_brew = "for the room brew, which runs on this machine, use --local brew";
@@ -378,7 +380,7 @@ fn advice_names_the_rooms_that_run() {
     let both = "use --local NAME for one of the rooms that run on this machine: ale, brew";
     let several = "error: several rooms run on this machine, and none is named\nhint: ";
     assert_eq!(said(&["pause", "--local"]), (2, format!("{several}{both}\n")));
-    assert_eq!(said(&["pause", "--local", "demo"]), (3, format!("{demo}{both}; or {start}")));
+    assert_eq!(said(&["pause", "--local", "demo"]), (3, format!("{demo}{}; or {both}\n", start.trim_end())));
     drop(brew.interrupt());
     let (_, left) = said(&["status"]);
     assert!(left.ends_with("use --local ale\n"), "{left}");

@@ -58,10 +58,12 @@ http {
     access_log off;
     client_body_temp_path FOLDER/body; proxy_temp_path FOLDER/proxy; fastcgi_temp_path FOLDER/fastcgi;
     uwsgi_temp_path FOLDER/uwsgi; scgi_temp_path FOLDER/scgi;
+    proxy_set_header X-Site seals;
     add_header X-Everywhere yes;
     server {
         listen 127.0.0.1:BACKEND;
         location / { return 200 'shop $request_uri'; }
+        location ~ /who$ { return 200 'subject=[$http_x_beekeeper_subject] number=[$http_x_beekeeper_number] site=[$http_x_site]'; }
         location ~ /thanks$ { add_header Beekeeper-Session end; return 200 'thank you'; }
     }
     include FOLDER/etc/conf.d/*.conf;
@@ -262,7 +264,7 @@ impl Machine {
 
     /// The doctor of the room, on a machine that knows both names and trusts the authority. Without root it has a namespace of
     /// its own for that.
-    fn doctor(&self) -> Output {
+    fn doctor(&self, authority: &Path) -> Output {
         const NAMES: &str = "mount --bind \"$0\" /etc/hosts && exec \"$@\"";
 
         let hosts = self.folder.join("hosts");
@@ -270,7 +272,7 @@ impl Machine {
         let mut command = Command::new("unshare");
         command.args(["--map-root-user", "--mount", "sh", "-c", NAMES]).arg(hosts);
         command.arg(env!("CARGO_BIN_EXE_beekeeper")).args(["doctor", "--local", "--data"]);
-        command.arg(self.room.directory.path()).env("SSL_CERT_FILE", &self.authority).output().unwrap()
+        command.arg(self.room.directory.path()).env("SSL_CERT_FILE", authority).output().unwrap()
     }
 
     fn shop(&self, path: &str, more: &[&str]) -> String {
@@ -456,8 +458,11 @@ fn walk(machine: &mut Machine, before: &BTreeMap<PathBuf, (u32, Vec<u8>)>) {
     let added: Vec<_> =
         added.iter().filter(|line| line.starts_with('+') && !line.starts_with("+++")).collect();
     let include = format!("+\tinclude {};", machine.folder.join("etc/beekeeper-guard.conf").display());
-    let in_location = ["+\t\terror_page 401 = @beekeeper;", "+\t\tadd_header Set-Cookie $bk_ended always;"];
-    assert_eq!(added, [&&*include, &in_location[0], &in_location[1]], "{shown}");
+    let [first, headers, page, end] = &*added else { panic!("{shown}") };
+    let ours =
+        [&*include, "+\t\terror_page 401 = @beekeeper;", "+\t\tadd_header Set-Cookie $bk_ended always;"];
+    assert_eq!([**first, **page, **end], ours, "{shown}");
+    assert!(headers.contains("location / { proxy_set_header X-Beekeeper-Subject $bk_subject; "), "{shown}");
     let said = machine.set_up(&[]);
     assert!(said.contains("beekeeper doctor demo --local"), "{said}");
     from_now_on("the guard is asked", || status(&machine.shop("/tickets/7", &[])) == "303");
@@ -471,7 +476,15 @@ fn walk(machine: &mut Machine, before: &BTreeMap<PathBuf, (u32, Vec<u8>)>) {
     let unasked = text(&machine.command(&[]).output().unwrap().stderr);
     assert!(unasked.contains("so with these lines nobody gets into shop.example, not even"), "{unasked}");
     fs::write(machine.folder.join("guard.toml"), guard_file).unwrap();
-    let doctor = machine.doctor();
+    // A machine that trusts somebody else says so, and not that nginx or the guard were wrong.
+    let doctor = text(&machine.doctor(&machine.folder.join("wait/fullchain.pem")).stdout);
+    assert!(
+        doctor.contains("this machine doesn't know who signed the certificate: let the server"),
+        "{doctor}"
+    );
+    assert_eq!(doctor.matches("do what stands below `certificate`").count(), 3, "page, keys, shop: {doctor}");
+    assert!(!doctor.contains("let the web server of its URL"), "{doctor}");
+    let doctor = machine.doctor(&machine.authority);
     let said = text(&doctor.stdout);
     assert!(doctor.status.success(), "{said}\n{}", text(&doctor.stderr));
     let told: Vec<_> = said.lines().filter(|line| line.starts_with(char::is_alphabetic)).collect();
@@ -515,6 +528,22 @@ fn visitors_come_and_go(machine: &Machine) {
     let session = cookie(&exchanged);
     let inside = |path: &str| machine.shop(path, &["--header", &session]);
     assert!(inside("/own/x").ends_with("shop /app/own/x"));
+
+    // The shop is told by the guard who that is, whatever the visitor says, also in a location with headers of its own.
+    let forged = ["X-Beekeeper-Subject: evil", "x-beekeeper-number: 1", "Connection: X-Beekeeper-Subject"];
+    let forged = forged.map(|header| ["--header", header]).concat();
+    for (path, site) in [("/who", ""), ("/own/who", "seals")] {
+        for more in [&[][..], &forged] {
+            let told = machine.shop(path, &[&["--http1.1", "--header", &session], more].concat());
+            let subject = told.split("subject=[").nth(1).unwrap().split(']').next().unwrap();
+            assert!(
+                subject.len() == 64 && told.ends_with(&format!(" number=[] site=[{site}]")),
+                "{path}: {told}"
+            );
+        }
+    }
+    let bypassing = machine.shop("/.well-known/acme-challenge/who", &forged);
+    assert!(bypassing.ends_with("subject=[] number=[] site=[]"), "{bypassing}");
     let forbidden = inside("/secret/");
     assert!(status(&forbidden) == "403" && forbidden.contains("the shop's own 403"), "{forbidden}");
     let staff = inside("/staff/");

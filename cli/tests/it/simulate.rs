@@ -17,6 +17,37 @@ fn simulated(home: &Home, more: &[&str]) -> String {
 }
 
 #[test]
+fn a_shop_that_becomes_slow_is_simulated_with_a_throttle_that_the_room_may_lack() {
+    let home = Home::new();
+    let shop = ["simulate", "sale", "--visitors", "90", "--shop-answers-in", "200ms", "--shop-bears", "600"];
+    let said = |throttle: bool| {
+        let file = format!(
+            "title = \"Sale\"\nregion = \"eu-central-1\"\nshop = \"https://shop.example\"\nrate = 300\nthrottle = {throttle}\n"
+        );
+        home.write("sale", &file);
+        let output = home.run(&shop);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stderr)
+    };
+    assert_eq!(said(true), "");
+    assert!(
+        said(false).contains("this is with the throttle, and sale has none: beekeeper init sale --throttle")
+    );
+}
+
+#[test]
+fn what_is_sold_out_is_told_with_those_who_come_too_late() {
+    let home = Home::new();
+    let said = simulated(&home, &["--local", "--order", "0s close --after 200"]);
+    let verdict = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        verdict.contains("It's sold out after ")
+            && verdict.contains(", and 1,800 of 2,000 visitors come too late."),
+        "{said}"
+    );
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bytes() {
     let home = Home::new();
     let of_seed = |seed| simulated(&home, &["--json", "--seed", seed]);
@@ -219,9 +250,9 @@ fn a_region_is_read_as_init_reads_it() {
     let home = Home::new();
     let crowd = ["simulate", "--visitors", "9", "--rate", "60", "--region"];
     assert!(home.printed(&[&crowd[..], &["Frankfurt"]].concat()).contains(" on AWS in eu-central-1 "));
-    let mistyped = home.run(&[&crowd[..], &["eu-centrel-1"]].concat());
+    let mistyped = home.run(&[&crowd[..], &["eu-east-9"]].concat());
     let warned = text(&mistyped.stderr);
-    assert!(warned.contains("warning: unknown region eu-centrel-1; check the spelling"), "{warned}");
+    assert!(warned.contains("warning: unknown region eu-east-9; check the spelling"), "{warned}");
 }
 
 #[test]

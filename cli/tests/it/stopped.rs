@@ -68,7 +68,8 @@ fn assert_tells_everything(directory: &TempDir) {
         let said = text(&refused.stderr);
         assert_eq!(refused.status.code(), Some(3), "{order:?}: {said}");
         assert!(
-            said.contains("no room runs in") && said.contains("start it with: beekeeper local"),
+            said.contains("no room runs in")
+                && said.contains("start it as before, such as: beekeeper local --config"),
             "{said}"
         );
     }

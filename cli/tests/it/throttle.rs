@@ -41,7 +41,9 @@ fn a_slow_or_failing_shop_lowers_the_rate_until_it_recovers() {
     let status = text(&room.command(&["status", "--local"]).stdout);
     assert!(
         status.contains("rate           8 a minute, throttled to 1: the shop is slow or fails")
-            && status.contains("shop's health  failing"),
+            && status.contains("shop's health  failing: ")
+            && status.contains("20 of 20 failed, the last one: http://127.0.0.1:")
+            && status.contains(" answered with status 503, rate 1 a minute"),
         "{status}"
     );
     ill.store(false, Ordering::SeqCst);

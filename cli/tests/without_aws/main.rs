@@ -153,7 +153,7 @@ fn the_only_room_is_meant() {
     drop((summer, winter));
     let (code, said) = home.refused(&["status", "spring"]);
     assert_eq!(code, 3);
-    assert!(said.contains("start it with: beekeeper local spring"), "{said}");
+    assert!(said.contains("there is no room in ~/.local/share/beekeeper/spring"), "{said}");
     stays_here("status", &said);
 }
 

@@ -53,6 +53,11 @@ impl Bundle {
         Self { packages: packages.into_iter().collect() }
     }
 
+    /// Fails if there are no functions for this room.
+    pub fn refuse_missing(&self, config: &RoomConfig) -> Result<(), CloudError> {
+        self.choose(config.architecture).map(drop)
+    }
+
     /// The package for the requested architecture. If none is requested, for the cheapest one that has a package.
     pub(crate) fn choose(&self, requested: Option<Architecture>) -> Result<&FunctionPackage, CloudError> {
         let fits =

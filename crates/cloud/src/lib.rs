@@ -62,7 +62,7 @@ pub use deploy::ResourceChange;
 pub use deploy_plan::{Costs, DeployAction, DeployPlan};
 pub use deployed_room::{DeployedRoom, Urls};
 pub use error::{CloudError, CloudErrorKind};
-pub use examine::{ExaminedStack, no_credentials};
+pub use examine::{ExaminedStack, no_credentials, no_functions};
 pub use forecast::Forecast;
 pub use limits::LimitReading;
 pub use logs::{LogLine, LogQuery};

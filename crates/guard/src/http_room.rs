@@ -90,7 +90,8 @@ impl HttpRoom {
         let ask = async {
             let request = request.header(USER_AGENT, "beekeeper-guard").header(ACCEPT, "application/json");
             let request = request.body(Full::from(body)).map_err(|error| silence(error.into()))?;
-            let response = self.client.request(request).await.map_err(|error| silence(error.into()))?;
+            let response = self.client.request(request).await;
+            let response = response.map_err(|error| silence(roots::in_words(error)))?;
             let status = response.status();
             if status != StatusCode::OK {
                 return Err(RoomSilence::Status { url: url.into(), status: status.as_u16() });

@@ -60,6 +60,8 @@ pub(crate) enum LimitedClient {
     Address(Ipv4Addr),
     /// An IPv6 network of 64 bits, because one client usually has all of its addresses. Or a site, which has 48 bits.
     Network(Ipv6Net),
+    /// This machine itself, through its own proxy.
+    Here,
     /// All whose address nobody knows. Without a limit, it would be enough to hide it.
     Unknown,
 }
@@ -97,8 +99,9 @@ impl JoinLimit {
 
     /// The limit for the client of this request.
     pub(crate) fn client(&self, sender: IpAddr, headers: &HeaderMap) -> ClientLimit<'_> {
-        let client = LimitedClient::of(self.proxies.client(sender, headers));
+        let mut client = LimitedClient::of(self.proxies.client(sender, headers));
         if client == LimitedClient::Unknown && is_from_here(sender, headers) {
+            client = LimitedClient::Here;
             if !self.has_told.swap(true, Ordering::Relaxed) {
                 tracing::info!(
                     "this machine itself sent a request through its proxy, as when you try the room here. If your visitors seem to \
@@ -207,7 +210,7 @@ impl LimitedClient {
             Self::Network(network) => {
                 Some(Self::Network(Ipv6Net::new_assert(network.addr(), Self::SITE).trunc()))
             }
-            Self::Address(_) | Self::Unknown => None,
+            Self::Address(_) | Self::Here | Self::Unknown => None,
         }
     }
 }
@@ -217,6 +220,7 @@ impl fmt::Display for LimitedClient {
         match self {
             Self::Address(address) => address.fmt(f),
             Self::Network(network) => network.fmt(f),
+            Self::Here => f.write_str("this machine itself"),
             Self::Unknown => f.write_str("all clients whose address is unknown"),
         }
     }
@@ -326,6 +330,19 @@ mod tests {
         assert_eq!(limit.take(LimitedClient::of(None), START), Ok(()));
         assert!(limit.take(LimitedClient::of(None), START).is_err());
         assert_eq!(limit.take(of("203.0.113.9"), START), Ok(()));
+    }
+
+    #[test]
+    fn this_machine_is_not_taken_for_clients_whose_address_is_unknown() {
+        let proxies = TrustedProxies::new(vec!["127.0.0.1".parse().unwrap()]);
+        let limit = JoinLimit::with_groups(NonZeroU32::MIN, proxies, 1);
+        let refusal = |forwarded: &'static str| {
+            let headers =
+                [("x-forwarded-for".parse().unwrap(), forwarded.parse().unwrap())].into_iter().collect();
+            limit.client([127, 0, 0, 1].into(), &headers).refusal().to_string()
+        };
+        assert!(refusal("127.0.0.1").starts_with("this machine itself took"), "{}", refusal("127.0.0.1"));
+        assert!(refusal("nonsense").starts_with("all clients whose address is unknown took"));
     }
 
     /// A million addresses, and one that takes all it can.

@@ -48,7 +48,16 @@ async fn every_metric_is_typed_explained_and_frozen() {
     let (store, _directory) = store();
     let (at, rate) = (Timestamp::from_millis(1_700_000_000_000), Rate::MIN);
     let (mean, threshold) = (Some(0.125), Some(0.5));
-    let finding = Finding { at, verdict: Verdict::Failing, mean, threshold, failed: 3, refused: false, rate };
+    let finding = Finding {
+        at,
+        verdict: Verdict::Failing,
+        mean,
+        threshold,
+        failed: 3,
+        refused: false,
+        why: None,
+        rate,
+    };
     let memory = ThrottleMemory { baseline: None, history: vec![finding], version: 1 };
     assert!(store.remember(memory).await.unwrap());
     store.hold(Some(rate)).await.unwrap();

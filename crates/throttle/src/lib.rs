@@ -58,7 +58,7 @@ pub enum SamplePurpose {
     Baseline,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ThrottleOutcome {
     /// Another run has measured this minute.
     AlreadyDone,
@@ -119,8 +119,10 @@ impl<L: ThrottleLedger, C: Clock, P: Probe> Throttle<L, C, P> {
         let room = self.ledger.room().await?;
         let wanted = room.settings.rate;
         let rate = verdict.next_rate(room.shop_rate(), wanted);
-        let finding = Finding { refused, ..Finding::new(started, sample, memory.baseline, verdict, rate) };
-        memory.history.push(finding);
+        let why = measurement.last_failure.as_ref().filter(|_| verdict == Verdict::Failing).map(why);
+        let finding =
+            Finding { refused, why, ..Finding::new(started, sample, memory.baseline, verdict, rate) };
+        memory.history.push(finding.clone());
         let too_many = memory.history.len().saturating_sub(Finding::KEPT);
         memory.history.drain(..too_many);
         memory.version += 1;
@@ -206,11 +208,17 @@ impl ThrottleOutcome {
 
     /// What this run found; none if it did not measure.
     pub fn finding(&self) -> Option<Finding> {
-        match *self {
+        match self {
             Self::AlreadyDone => None,
-            Self::Found(finding) | Self::NoBaseline(finding) => Some(finding),
+            Self::Found(finding) | Self::NoBaseline(finding) => Some(finding.clone()),
         }
     }
+}
+
+/// The last of the causes, which is the most specific.
+fn why(failure: &VisitFailure) -> String {
+    let causes = std::iter::successors(Some(failure as &dyn Error), |&error| error.source());
+    causes.last().map(ToString::to_string).unwrap_or_default()
 }
 
 /// Sends a sample's requests to the shop, a few at a time.

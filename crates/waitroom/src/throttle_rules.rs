@@ -99,7 +99,7 @@ impl Verdict {
 }
 
 /// One minute of the throttle's history: the sample's numbers, the verdict, and the rate that followed. `status` shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     pub at: Timestamp,
     pub verdict: Verdict,
@@ -110,6 +110,9 @@ pub struct Finding {
     /// The shop refused the requests because they had no pass, so it was not measured.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refused: bool,
+    /// Of a shop that fails: why the last request did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     pub rate: Rate,
 }
 
@@ -131,6 +134,7 @@ impl Finding {
             threshold: baseline.map(|b| b.threshold()),
             failed: sample.failed,
             refused: false,
+            why: None,
             rate,
         }
     }

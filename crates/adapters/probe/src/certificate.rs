@@ -111,7 +111,11 @@ impl ServerCertVerifier for RecordingVerifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
         let verified = self.trusted.verify_server_cert(end_entity, intermediates, name, ocsp, now);
-        let refused = verified.as_ref().err().map(ToString::to_string);
+        let in_words = |error: &rustls::Error| {
+            roots::UntrustedCertificate::of(error)
+                .map_or_else(|| error.to_string(), |refused| refused.to_string())
+        };
+        let refused = verified.as_ref().err().map(in_words);
         let shown = ServerCertificate { expires: der::expires(end_entity), refused };
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(shown);
         verified

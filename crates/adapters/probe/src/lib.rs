@@ -19,6 +19,7 @@ use url::Url;
 use waitroom::ports::{Probe, ProbeError, ProbeReply};
 
 pub use certificate::{ServerCertificate, read_certificate};
+pub use roots::UntrustedCertificate;
 
 /// Opens a new connection for every request, as a new visitor's browser does.
 #[derive(Clone, Debug)]
@@ -78,7 +79,7 @@ impl HttpProbe {
             request = request.header(HOST, host);
         }
         let request = request.body(Empty::new()).map_err(|error| ProbeError(error.into()))?;
-        self.0.request(request).await.map_err(|error| ProbeError(error.into()))
+        self.0.request(request).await.map_err(|error| ProbeError(roots::in_words(error)))
     }
 }
 

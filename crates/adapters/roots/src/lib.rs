@@ -3,6 +3,8 @@
 //!
 //! Whoever names a file wants no other authorities. So one that cannot be read is an error.
 
+mod untrusted;
+
 use std::env;
 use std::io;
 use std::sync::Arc;
@@ -11,6 +13,8 @@ use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_native_certs::{CertificateResult, load_native_certs};
+
+pub use untrusted::{UntrustedCertificate, in_words};
 
 #[cfg(feature = "bundled")]
 const BUNDLED: &[CertificateDer<'static>] = webpki_root_certs::TLS_SERVER_ROOT_CERTS;

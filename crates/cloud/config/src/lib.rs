@@ -17,6 +17,7 @@
 //! The crate does not depend on TOML, JSON or YAML: a value from any of them is converted to a [`ConfigValue`].
 
 mod architecture;
+mod nearest;
 mod number;
 mod read;
 mod region;
@@ -27,8 +28,8 @@ mod text;
 mod value;
 
 pub use architecture::Architecture;
+pub use nearest::nearest;
 pub use number::{AddressLimit, ChallengeAbove, LogDays, Whole, WindowSeconds};
-pub use read::nearest;
 pub use region::{KNOWN_REGIONS, Region, RegionError, RegionNameError};
 pub use room_config::{MostActive, MostSurplus, ROWS, RoomConfig, SETTINGS, SessionMinutes, SettingsTable};
 pub use setting::{Allowed, Presence, Setting, SettingRow, SettingValue};

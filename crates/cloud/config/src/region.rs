@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::nearest::distance;
+
 /// The code of a region, like `eu-central-1`. It may be newer than [`KNOWN_REGIONS`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region(String);
@@ -18,6 +20,8 @@ pub enum RegionNameError {
     Unknown,
     #[error("fits several regions: {}", .0.join(", "))]
     Several(Vec<String>),
+    #[error("is unknown; did you mean {0}?")]
+    Misspelt(&'static str),
 }
 
 /// The regions that are open to every account, and where they are. All of them have functions on arm64.
@@ -65,8 +69,8 @@ impl Region {
 
     /// The region that a person names: by its code, or by a part of code or place that only one region has.
     pub fn named(text: &str) -> Result<Self, RegionNameError> {
-        if let Ok(region) = text.parse() {
-            return Ok(region);
+        if let Ok(region) = text.parse::<Self>() {
+            return region.meant().map_or(Ok(region), |meant| Err(RegionNameError::Misspelt(meant)));
         }
         match &*Self::like(text) {
             [only] => only.parse().map_err(|_| RegionNameError::Unknown),
@@ -88,6 +92,23 @@ impl Region {
     /// Where it is; none for a region that is not in the list.
     pub fn place(&self) -> Option<&'static str> {
         KNOWN_REGIONS.iter().find_map(|(code, place)| (*code == self.0).then_some(*place))
+    }
+
+    /// The known region of the same area and number whose direction is written almost like this. A new region has another number or
+    /// area, or lies elsewhere.
+    fn meant(&self) -> Option<&'static str> {
+        let split = |code: &'_ str| {
+            let (area, rest) = code.split_once('-')?;
+            let (direction, number) = rest.rsplit_once('-')?;
+            Some([area, direction, number].map(ToOwned::to_owned))
+        };
+        let [area, direction, number] = split(&self.0).filter(|_| self.place().is_none())?;
+        let is_meant = |known: &&str| {
+            split(known).is_some_and(|known| {
+                known[0] == area && known[2] == number && distance(&known[1], &direction) == 1
+            })
+        };
+        KNOWN_REGIONS.iter().map(|(code, _)| *code).find(is_meant)
     }
 
     /// A warning if the region is not in the list.
@@ -148,6 +169,12 @@ mod tests {
         }
         let several = Region::named("ca-").unwrap_err().to_string();
         assert_eq!(several, "fits several regions: ca-central-1, ca-west-1");
+        for (typed, meant) in [("eu-centrall-1", "eu-central-1"), ("us-eas-2", "us-east-2")] {
+            assert_eq!(Region::named(typed), Err(RegionNameError::Misspelt(meant)));
+        }
+        for newer in ["eu-central-3", "sa-west-1", "mx-north-1", "us-gov-east-1"] {
+            assert_eq!(Region::named(newer).unwrap().as_str(), newer);
+        }
         for wrong in ["Atlantis", "", "a"] {
             assert_eq!(Region::named(wrong), Err(RegionNameError::Unknown), "{wrong}");
         }

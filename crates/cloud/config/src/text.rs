@@ -54,7 +54,7 @@ texts! {
     AccountId: is_account, "must be the number of an AWS account: twelve digits in quotation marks";
     CertificateArn: is_certificate, "must be the ARN of a certificate in the room's region";
     DomainName: is_domain, "must be a domain name in lower case, like queue.shop.example";
-    EmailAddress: is_email, "must be an e-mail address";
+    EmailAddress: is_email, "must be one e-mail address; for several people, use a mailing list";
     /// A folder with a design or a page of the operator's own.
     PageFolder: is_line, "must be a folder, on one line";
     /// A profile of the operator's AWS configuration.
@@ -129,6 +129,7 @@ fn is_domain(text: &str) -> bool {
 
 fn is_email(text: &str) -> bool {
     let domain = text.split_once('@').filter(|(name, _)| !name.is_empty()).map(|(_, domain)| domain);
-    !text.chars().any(|c| c.is_whitespace() || c.is_control())
-        && domain.is_some_and(|domain| domain.contains('.') && !domain.ends_with('.'))
+    !text.chars().any(|c| c.is_whitespace() || c.is_control() || ",;".contains(c))
+        && domain
+            .is_some_and(|domain| domain.contains('.') && !domain.ends_with('.') && !domain.contains('@'))
 }

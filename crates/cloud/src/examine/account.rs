@@ -69,6 +69,12 @@ pub(super) async fn stack(
     }
 }
 
+/// That this program could not deploy the room, also if it can sign in.
+pub fn no_functions(bundle: &Bundle, config: &RoomConfig) -> Option<DoctorCheck> {
+    let error = bundle.refuse_missing(config).err()?;
+    Some(failed(STACK, &error))
+}
+
 /// `lack` is what a stack lacks that has no room.
 fn judge_stack(found: Option<&StackCheck>, lack: Option<String>, room: &RoomId) -> Vec<DoctorCheck> {
     let deploy = format!("deploy again, which keeps the line: beekeeper deploy {room}");

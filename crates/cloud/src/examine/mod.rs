@@ -10,7 +10,7 @@ use config::RoomConfig;
 use control::{ControlError, OperatedRoom};
 use doctor::{Examined, FoundRoom, RunningCheck};
 
-pub use account::no_credentials;
+pub use account::{no_credentials, no_functions};
 
 use crate::{Account, Bundle, CloudError, CloudErrorKind, DeployedRoom};
 

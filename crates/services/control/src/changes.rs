@@ -3,18 +3,26 @@
 use document::words;
 use waitroom::{Mode, Room, Timestamp};
 
-use crate::ChangedRoom;
+use crate::{ChangedRoom, Order};
 
 impl ChangedRoom {
     /// The changes, as in `rate: 60 -> 600, in force in 1 s`. Says so if there are none.
-    pub fn told(&self, now: Timestamp) -> Vec<String> {
+    pub fn told(&self, order: &Order, now: Timestamp) -> Vec<String> {
         let Self { before, after } = self;
         let changes = changes(before, after, self.in_force(), now);
         if !changes.is_empty() {
             return changes;
         }
-        let ahead: Vec<_> =
-            ahead(after).into_iter().filter_map(|(does, at)| Some(instant(does, at?, now))).collect();
+        // What the room does by itself is no answer to an order about something else.
+        let is_a_setting = matches!(
+            order,
+            Order::SetRate { .. } | Order::Mode { .. } | Order::Message { .. } | Order::Stretch { .. }
+        );
+        let ahead: Vec<_> = ahead(after)
+            .into_iter()
+            .filter(|_| !is_a_setting)
+            .filter_map(|(does, at)| Some(instant(does, at?, now)))
+            .collect();
         let why = if ahead.is_empty() { "already set".into() } else { ahead.join("; ") };
         vec![format!("nothing changed: {why}")]
     }
@@ -33,6 +41,8 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
     let soon = || seconds.map(|seconds| format!(", in force in {seconds} s")).unwrap_or_default();
     let in_force = if with_opening { ", in force when the room opens".to_owned() } else { soon() };
     let rates = (before.settings.rate.to_string(), after.settings.rate.to_string());
+    let held = after.throttled.filter(|held| *held < after.settings.rate && !with_opening);
+    let held = held.map(|held| format!("; the throttle holds {held} for now")).unwrap_or_default();
     let modes = (before.settings.mode.to_string(), after.settings.mode.to_string());
     let messages = (quoted(before), quoted(after));
     let notices = (format!("{:?}", before.notice.text.as_str()), format!("{:?}", after.notice.text.as_str()));
@@ -53,7 +63,7 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
     let states = (before.state.to_string(), after.state.to_string());
     let stretches = (before.stretch.to_string(), after.stretch.to_string());
     [
-        ("rate", rates, &*in_force),
+        ("rate", rates, &*format!("{in_force}{held}")),
         ("mode", modes, mode_in_force(after, &in_force)),
         ("message", messages, ""),
         ("notice", notices, ""),
@@ -168,6 +178,27 @@ mod tests {
         );
         assert_eq!(said(&opening_room(), &room(), Some(soon)), ["room: paused -> on, in force in 2 s"]);
         assert_eq!(said(&opening_room(), &opening_room(), None), [""; 0]);
+    }
+
+    #[test]
+    fn a_rate_that_the_throttle_holds_down_is_said_with_that() {
+        let held = Room { throttled: Rate::new(38).ok(), ..room() };
+        let mut faster = held.clone();
+        faster.settings.rate = Rate::new(900).unwrap();
+        assert_eq!(said(&held, &faster, None), ["rate: 600 -> 900; the throttle holds 38 for now"]);
+        let mut slower = held.clone();
+        slower.settings.rate = Rate::new(30).unwrap();
+        assert_eq!(said(&held, &slower, None), ["rate: 600 -> 30"]);
+    }
+
+    #[test]
+    fn an_order_that_changes_nothing_is_answered_about_what_it_says() {
+        let unchanged = ChangedRoom { before: opening_room(), after: opening_room() };
+        let now = OPENS - std::time::Duration::from_hours(76);
+        let message = Order::Message { text: opening_room().settings.message };
+        assert_eq!(unchanged.told(&message, now), ["nothing changed: already set"]);
+        let opening = unchanged.told(&Order::OpenAt { at: OPENS }, now);
+        assert!(opening[0].starts_with("nothing changed: opens at "), "{opening:?}");
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Consequence {
         let (room, waiting) = (&status.room, status.line.waiting);
         let name = &room.settings.room;
         let (told, question) = match order {
-            Order::SetRate { rate } => (surprise(*rate, room)?, "Set this rate?".into()),
+            Order::SetRate { rate } => (surprise(*rate, room, waiting)?, "Set this rate?".into()),
             Order::OpenAt { at } => (opening(status, *at, now)?, "Let nobody enter until then?".into()),
             Order::Close { notice, then_off } => {
                 (closing(status, notice.as_ref(), *then_off)?, "Close the room?".into())
@@ -102,10 +102,17 @@ impl Consequence {
     }
 }
 
-/// What is surprising about a new rate: it is more than three times the present one, or more than the shop has ever had.
-fn surprise(rate: Rate, room: &Room) -> Option<String> {
+/// What is surprising about a new rate: it is more than three times the present one, or more than the shop has ever had. Or it is a
+/// tenth of the present one, as without the last zero, and somebody waits.
+fn surprise(rate: Rate, room: &Room, waiting: u64) -> Option<String> {
     let (present, highest) = (room.settings.rate, room.highest_rate());
     let factor = f64::from(rate.get()) / f64::from(present.get());
+    if factor <= 0.1 {
+        let longest = words::time((waiting * 60).div_ceil(u64::from(rate.get())));
+        let who = words::things_do(waiting, "visitor", "wait");
+        let less = format!("{rate} a minute is a small part of the present rate of {present}");
+        return (waiting > 0).then(|| format!("{less}; {who}, the last of them for {longest} then"));
+    }
     let times = format!("{rate} a minute is {} the present rate of {present}", times(factor));
     if rate > highest {
         let record = if present == highest { String::new() } else { format!(" ({highest})") };
@@ -337,7 +344,26 @@ mod tests {
         let mut room = suffering().room;
         room.settings.rate = Rate::new(present).unwrap();
         room.highest_rate = highest.map(|rate| Rate::new(rate).unwrap());
-        surprise(Rate::new(rate).unwrap(), &room)
+        surprise(Rate::new(rate).unwrap(), &room, 0)
+    }
+
+    #[test]
+    fn a_rate_that_lacks_a_zero_is_told_with_the_wait_that_it_means() {
+        let mut status = served(4090, 300, 9120);
+        status.room.settings.rate = Rate::new(600).unwrap();
+        let asked = |status: &Status, rate| {
+            let rate = Rate::new(rate).unwrap();
+            Consequence::of(&Order::SetRate { rate }, status, NOW).map(|asked| asked.told)
+        };
+        assert_eq!(asked(&status, 61), None);
+        assert_eq!(
+            asked(&status, 60).unwrap(),
+            "60 a minute is a small part of the present rate of 600; 9,120 visitors wait, the last of them for 2 h 32 min then"
+        );
+        status.line.waiting = 1;
+        assert!(asked(&status, 6).unwrap().ends_with("; 1 visitor waits, the last of them for 10 s then"));
+        status.line.waiting = 0;
+        assert_eq!(asked(&status, 6), None, "nobody waits");
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub fn suffering() -> Status {
         threshold: Some(0.131),
         failed,
         refused: false,
+        why: None,
         rate: rate(per_minute),
     };
     let alarm = |name: &str, state, reason: &str, meaning: &str| Alarm {

@@ -113,7 +113,7 @@ fn complete(reply: Reply) -> Reply {
     (status.room.while_full, status.room.report_key) = (Some(Rate::MIN), Some(digest()));
     let (idle, session) = (ActiveLimit::DEFAULT_IDLE, ActiveLimit::DEFAULT_SESSION);
     status.room.settings.active = Some(ActiveLimit { visitors: 9, idle, session });
-    status.findings = vec![Finding { refused: true, ..finding }];
+    status.findings = vec![Finding { refused: true, why: Some("w".to_owned()), ..finding }];
     let refusals = Refusals { requests: 1, since: NOON, reason: "r".to_owned() };
     (status.refusals, status.limited) = (Some(refusals.clone()), Some(refusals));
     status.refusals_missing = Some("m".to_owned());

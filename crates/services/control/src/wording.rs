@@ -27,12 +27,16 @@ pub fn found(finding: &Finding) -> String {
     }
     let millis =
         |seconds: Option<f64>| seconds.map_or("-".into(), |seconds| format!("{:.0} ms", seconds * 1000.0));
+    let answered = finding
+        .mean
+        .map(|mean| format!("{} on average (limit {}), ", millis(Some(mean)), millis(finding.threshold)));
+    let why = finding.why.as_ref().map(|why| format!(", the last one: {why}"));
     format!(
-        "{}: {} on average (limit {}), {} of 20 failed, rate {} a minute",
+        "{}: {}{} of 20 failed{}, rate {} a minute",
         word(finding),
-        millis(finding.mean),
-        millis(finding.threshold),
+        answered.unwrap_or_default(),
         finding.failed,
+        why.unwrap_or_default(),
         finding.rate
     )
 }
@@ -284,7 +288,7 @@ mod tests {
     fn the_rate_says_whether_the_shop_is_still_slow() {
         let mut status = suffering();
         assert_eq!(rate(&status), "600 a minute, throttled to 300: the shop is slow or fails");
-        let mut recovered = status.findings[0];
+        let mut recovered = status.findings[0].clone();
         (status.line.rate, recovered.rate) = (Rate::new(375).unwrap(), Rate::new(375).unwrap());
         status.findings.push(recovered);
         assert_eq!(rate(&status), "600 a minute, recovering: 375 of 600");
@@ -293,8 +297,21 @@ mod tests {
     }
 
     #[test]
+    fn a_shop_that_fails_is_told_with_the_reason() {
+        let mut finding = suffering().findings[1].clone();
+        (finding.verdict, finding.failed, finding.mean) = (Verdict::Failing, 20, None);
+        finding.why = Some("connection refused".into());
+        assert_eq!(
+            found(&finding),
+            "failing: 20 of 20 failed, the last one: connection refused, rate 300 a minute"
+        );
+        (finding.why, finding.failed, finding.mean) = (None, 5, Some(0.2));
+        assert!(found(&finding).starts_with("failing: 200 ms on average (limit "), "of an older room");
+    }
+
+    #[test]
     fn a_shop_that_wants_a_pass_is_not_called_well() {
-        let mut finding = suffering().findings[0];
+        let mut finding = suffering().findings[0].clone();
         finding.refused = true;
         assert_eq!(
             found(&finding),

@@ -94,7 +94,7 @@ fn judge(
         }
         _ if refused.is_some() => {
             let why = refused.unwrap_or_default();
-            let advice = "install a certificate that browsers trust, with the whole chain, for this host";
+            let advice = "for a real event, install a certificate that browsers trust, with the whole chain, for this host";
             DoctorCheck::problem(CERTIFICATE, format!("{host}: browsers refuse it: {why}"), advice)
         }
         Some(end) if opens.is_some_and(|opens| end <= opens) => {

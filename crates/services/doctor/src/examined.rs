@@ -5,7 +5,7 @@ use clock::SystemClock;
 use config::RoomConfig;
 use control::{Advise, ControlError, OperatedRoom, SocketRoom, Status};
 use page::{Design, Page};
-use probe::{FetchedPage, HttpProbe, WebAddress};
+use probe::{FetchedPage, HttpProbe, UntrustedCertificate, WebAddress};
 use url::Url;
 use waitroom::ports::Clock;
 use waitroom::{Room, RoomId, Timestamp, WebUrl};
@@ -35,12 +35,34 @@ pub struct Examined {
     pub room: Room,
     /// Whether its shop is the one of a demonstration.
     pub has_demo_shop: bool,
-    /// Why the guard in front of the shop lets nobody in, if it is on this machine and does not answer.
-    pub silent_guard: Option<String>,
+    pub guard: Option<GuardHere>,
     pub visitors: Option<u64>,
     pub probe: HttpProbe,
     /// What to do about an error of the room. Each way to a room has errors and advice of its own.
     pub advise: Advise,
+}
+
+/// The guard that is configured for the room on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuardHere {
+    /// Whether this machine's nginx asks it about the shop's visitors, as `setup nginx` makes it.
+    pub is_asked: bool,
+    /// Why it lets nobody in, if so.
+    pub silent: Option<String>,
+}
+
+/// Why something could not be read, for a sentence that begins with its URL.
+#[derive(Debug)]
+pub(crate) struct Unfetched {
+    pub(crate) why: String,
+    /// The server's certificate is the reason, so whatever is behind it was not asked.
+    pub(crate) is_untrusted: bool,
+}
+
+impl Unfetched {
+    pub(crate) fn of(why: String) -> Self {
+        Self { why, is_untrusted: false }
+    }
 }
 
 /// A room that runs here or is deployed.
@@ -63,6 +85,19 @@ impl Examined {
     /// Whether the room is on this machine, and not on AWS.
     pub(crate) fn is_here(&self) -> bool {
         self.found.as_ref().is_some_and(|found| !found.room.transport.is_far())
+    }
+
+    /// Why nobody enters the shop, if its guard is on this machine and does not answer.
+    pub(crate) fn silent_guard(&self) -> Option<&str> {
+        self.guard.as_ref().filter(|guard| guard.is_asked)?.silent.as_deref()
+    }
+
+    /// What to do about a shop that shows no page. Another web server than this nginx may ask the guard, so that is looked at first.
+    pub(crate) fn after_guard(&self, advice: String) -> String {
+        match self.guard.as_ref().and_then(|guard| guard.silent.as_ref()) {
+            Some(why) => format!("{why}: sudo systemctl status beekeeper-guard; if that isn't it, {advice}"),
+            None => advice,
+        }
     }
 
     /// The way to its process, if it runs on this machine.
@@ -99,17 +134,21 @@ impl Examined {
         format!("{}{path}", self.room.issuer())
     }
 
-    /// Reads what is at this path of the room. An error says why not.
-    pub(crate) async fn fetch(&self, path: &str) -> Result<FetchedPage, String> {
-        let url: Url = self.url(path).parse().map_err(|error| format!("is no URL: {error}"))?;
+    /// Reads what is at this path of the room.
+    pub(crate) async fn fetch(&self, path: &str) -> Result<FetchedPage, Unfetched> {
+        let url: Url =
+            self.url(path).parse().map_err(|error| Unfetched::of(format!("is no URL: {error}")))?;
         self.fetch_from(&self.address(url)).await
     }
 
-    /// Reads what is at this address. An error says why not.
-    pub(crate) async fn fetch_from(&self, address: &WebAddress) -> Result<FetchedPage, String> {
+    /// Reads what is at this address.
+    pub(crate) async fn fetch_from(&self, address: &WebAddress) -> Result<FetchedPage, Unfetched> {
         match tokio::time::timeout(TIMEOUT, self.probe.fetch(address)).await {
-            Ok(fetched) => fetched.map_err(|error| format!("does not answer: {}", innermost(&error))),
-            Err(_) => Err(format!("does not answer within {} seconds", TIMEOUT.as_secs())),
+            Ok(fetched) => fetched.map_err(|error| Unfetched {
+                why: format!("does not answer: {}", innermost(&error)),
+                is_untrusted: error.0.is::<UntrustedCertificate>(),
+            }),
+            Err(_) => Err(Unfetched::of(format!("does not answer within {} seconds", TIMEOUT.as_secs()))),
         }
     }
 
@@ -154,7 +193,7 @@ pub(crate) fn configured(domain: Option<&str>) -> Examined {
         status: Ok(None),
         room: config.undeployed_room().unwrap(),
         has_demo_shop: false,
-        silent_guard: None,
+        guard: None,
         visitors: None,
         probe: HttpProbe::new().unwrap(),
         advise: |_| Some("ask for the permission".into()),

@@ -19,7 +19,7 @@ mod shop;
 mod way_around;
 
 pub use check::{CheckResult, DoctorCheck};
-pub use examined::{Examined, FoundRoom};
+pub use examined::{Examined, FoundRoom, GuardHere};
 pub use journey::{Journey, needs_health};
 pub use report::DoctorReport;
 pub use running::{RunningCheck, run};

@@ -7,6 +7,7 @@ use pass::{Discovery, Jwks, KeyRecord};
 use probe::{FetchedPage, WebAddress};
 use waitroom::Timestamp;
 
+use crate::examined::Unfetched;
 use crate::{DoctorCheck, Examined};
 
 const PAGE: &str = "page";
@@ -43,20 +44,15 @@ fn unusable(examined: &Examined) -> Option<DoctorCheck> {
     }
 }
 
-async fn page(examined: &Examined, fetched: &Result<FetchedPage, String>) -> DoctorCheck {
+async fn page(examined: &Examined, fetched: &Result<FetchedPage, Unfetched>) -> DoctorCheck {
     let url = examined.url("/wait/index.html");
     let answer = match fetched {
         Ok(answer) if answer.status == 200 => answer,
         Ok(answer) => {
-            return DoctorCheck::problem(
-                PAGE,
-                format!("{url} answers {}", answer.status),
-                unserved(examined).await,
-            );
+            let answers = Unfetched::of(format!("answers {}", answer.status));
+            return unserved(examined, PAGE, &url, &answers).await;
         }
-        Err(reason) => {
-            return DoctorCheck::problem(PAGE, format!("{url} {reason}"), unserved(examined).await);
-        }
+        Err(unfetched) => return unserved(examined, PAGE, &url, unfetched).await,
     };
     let configured = examined.configured_page();
     let size = answer.body.len().div_ceil(1000);
@@ -74,8 +70,17 @@ async fn page(examined: &Examined, fetched: &Result<FetchedPage, String>) -> Doc
     DoctorCheck::warning(PAGE, format!("{url} is another page than the configured one, {size} kB"), advice)
 }
 
-/// What to do about a room that does not answer at its URL.
-async fn unserved(examined: &Examined) -> String {
+/// A room that does not answer at its URL, and what to do about it.
+async fn unserved(examined: &Examined, name: &'static str, url: &str, unfetched: &Unfetched) -> DoctorCheck {
+    let advice = if unfetched.is_untrusted {
+        "do what stands below `certificate`".to_owned()
+    } else {
+        forwarded(examined).await
+    };
+    DoctorCheck::problem(name, format!("{url} {}", unfetched.why), advice)
+}
+
+async fn forwarded(examined: &Examined) -> String {
     let address = match examined.socket() {
         Some(socket) => socket.address().await,
         None => None,
@@ -100,9 +105,7 @@ async fn keys(examined: &Examined) -> Vec<DoctorCheck> {
     let url = examined.url("/.well-known/jwks.json");
     let published = match json::<Jwks>(examined, "/.well-known/jwks.json").await {
         Ok(published) => published,
-        Err(reason) => {
-            return vec![DoctorCheck::problem(KEYS, format!("{url} {reason}"), unserved(examined).await)];
-        }
+        Err(unfetched) => return vec![unserved(examined, KEYS, &url, &unfetched).await],
     };
     let mut checks = vec![signing(examined, &record, &published, &url)];
     let issuer =
@@ -115,9 +118,9 @@ async fn keys(examined: &Examined) -> Vec<DoctorCheck> {
             format!("passes are issued by {own}, and {own} names the issuer {issuer}"),
             "give the shop and its guard the URL that the passes name",
         )),
-        Err(reason) => {
+        Err(unfetched) => {
             let url = examined.url("/.well-known/openid-configuration");
-            Some(DoctorCheck::problem(KEYS, format!("{url} {reason}"), unserved(examined).await))
+            Some(unserved(examined, KEYS, &url, &unfetched).await)
         }
     });
     checks
@@ -147,12 +150,12 @@ fn signing(examined: &Examined, record: &KeyRecord, published: &Jwks, url: &str)
     DoctorCheck::ok(KEYS, format!("{published} published, with the one that signs; {next}"))
 }
 
-async fn json<T: serde::de::DeserializeOwned>(examined: &Examined, path: &str) -> Result<T, String> {
+async fn json<T: serde::de::DeserializeOwned>(examined: &Examined, path: &str) -> Result<T, Unfetched> {
     let answer = examined.fetch(path).await?;
     if answer.status != 200 {
-        return Err(format!("answers {}", answer.status));
+        return Err(Unfetched::of(format!("answers {}", answer.status)));
     }
-    serde_json::from_slice(&answer.body).map_err(|error| format!("cannot be read: {error}"))
+    serde_json::from_slice(&answer.body).map_err(|error| Unfetched::of(format!("cannot be read: {error}")))
 }
 
 async fn clock(
@@ -219,6 +222,17 @@ mod tests {
         assert_eq!((checks.len(), checks[0].result), (1, CheckResult::Problem));
         assert_eq!(checks[0].found, "bee.png is image/png");
         assert_eq!(checks[0].advice.as_deref(), Some("ask for the permission"));
+    }
+
+    #[tokio::test]
+    async fn a_certificate_that_is_not_trusted_is_not_taken_for_a_room_that_is_not_reached() {
+        let examined = crate::examined::configured(None);
+        let mut unfetched = Unfetched::of("does not answer: this machine doesn't know who signed".into());
+        let advice = unserved(&examined, KEYS, "https://wait.example", &unfetched).await.advice.unwrap();
+        assert!(advice.starts_with("see why: beekeeper logs"), "{advice}");
+        unfetched.is_untrusted = true;
+        let advice = unserved(&examined, KEYS, "https://wait.example", &unfetched).await.advice.unwrap();
+        assert_eq!(advice, "do what stands below `certificate`");
     }
 
     #[test]

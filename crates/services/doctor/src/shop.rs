@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use clock::SystemClock;
 use control::wording::found;
+use probe::UntrustedCertificate;
 use throttle::{Measurement, VisitFailure, measure};
 use waitroom::throttle_rules::{Baseline, Verdict};
 use waitroom::{Room, WebUrl};
 
 use crate::check::innermost;
 use crate::journey::{Journey, needs_health};
-use crate::{DoctorCheck, Examined};
+use crate::{CheckResult, DoctorCheck, Examined};
 
 pub(crate) const SHOP: &str = "shop";
 /// A shop that takes longer without a crowd is slow already.
@@ -21,7 +22,7 @@ const FAILS_ADVICE: &str = "see why requests fail: it has no crowd yet";
 
 pub(crate) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
     let room = &examined.room;
-    if let Some(why) = &examined.silent_guard {
+    if let Some(why) = examined.silent_guard() {
         let advice = "see why: sudo systemctl status beekeeper-guard; if it does not run: sudo systemctl start beekeeper-guard";
         return vec![DoctorCheck::problem(SHOP, format!("nobody enters the shop, because {why}"), advice)];
     }
@@ -29,7 +30,11 @@ pub(crate) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
         return vec![check];
     }
     let throttles = throttles(examined).await;
-    let mut checks = vec![judge(room, &measure(&examined.probe, &SystemClock, room).await, throttles)];
+    let mut check = judge(room, &measure(&examined.probe, &SystemClock, room).await, throttles);
+    if check.result == CheckResult::Problem {
+        check.advice = check.advice.map(|advice| examined.after_guard(advice));
+    }
+    let mut checks = vec![check];
     if let Some(health) = &room.settings.health {
         checks.extend(missing_page(examined, health).await);
     }
@@ -107,6 +112,12 @@ pub fn judge(room: &Room, measurement: &Measurement, throttles: bool) -> DoctorC
         };
     }
     let Some(baseline) = Baseline::of(sample) else {
+        if let Some(VisitFailure::NoAnswer(error, _)) = &measurement.last_failure
+            && error.0.is::<UntrustedCertificate>()
+        {
+            let advice = "do what stands below `certificate`";
+            return DoctorCheck::problem(SHOP, format!("{measured}: {failed}"), advice);
+        }
         let mut advice =
             "see whether the shop is up, and whether this is its address: the room sends visitors there"
                 .to_owned();
@@ -141,7 +152,7 @@ mod tests {
     use waitroom::{Settings, fixture};
 
     use super::*;
-    use crate::CheckResult;
+    use crate::GuardHere;
 
     fn room(shop: &str) -> Room {
         let settings = Settings { shop: shop.parse().unwrap(), ..fixture::settings(300) };
@@ -164,13 +175,24 @@ mod tests {
     #[tokio::test]
     async fn a_guard_that_does_not_answer_is_not_taken_for_the_shop() {
         let mut examined = crate::examined::configured(None);
-        examined.silent_guard =
-            Some("the guard does not answer at 127.0.0.1:8090: connection refused".into());
+        let silent = Some("the guard does not answer at 127.0.0.1:8090: connection refused".into());
+        examined.guard = Some(GuardHere { is_asked: true, silent: silent.clone() });
         let checks = check(&examined).await;
         assert_eq!((checks.len(), checks[0].result), (1, CheckResult::Problem));
         assert!(checks[0].found.starts_with("nobody enters the shop, because the guard does not answer at"));
         assert!(checks[0].advice.as_ref().unwrap().contains("systemctl start beekeeper-guard"));
         assert_eq!(crate::way_around::check(&examined).await, None, "nothing more is known of the shop");
+
+        // Another web server may ask it.
+        examined.guard = Some(GuardHere { is_asked: false, silent });
+        let advice = examined.after_guard("see whether the shop is up".into());
+        assert_eq!(
+            advice,
+            "the guard does not answer at 127.0.0.1:8090: connection refused: sudo systemctl status beekeeper-guard; if that \
+             isn't it, see whether the shop is up"
+        );
+        examined.guard = Some(GuardHere { is_asked: false, silent: None });
+        assert_eq!(examined.after_guard("look".into()), "look");
     }
 
     #[test]

@@ -15,7 +15,7 @@ const MADE_UP_PASS: &str = "made.up.pass";
 pub(crate) async fn check(examined: &Examined) -> Option<DoctorCheck> {
     let shop = &examined.room.settings.shop;
     let is_out_of_reach = !examined.is_here() && shop.is_on_this_machine();
-    if is_out_of_reach || examined.silent_guard.is_some() {
+    if is_out_of_reach || examined.silent_guard().is_some() {
         return None;
     }
     if examined.is_room(shop.as_url()) {
@@ -47,11 +47,17 @@ fn let_in_or_lost(examined: &Examined, without_pass: &Journey) -> Option<DoctorC
         return Some(DoctorCheck::not_checked(WAY_AROUND, text));
     }
     if without_pass.arrives() && !without_pass.is_protected() {
+        let put = match &examined.guard {
+            Some(guard) if !guard.is_asked => "put the guard in front of it: sudo beekeeper setup nginx",
+            _ => "put the guard in front of it (docs/guard.md)",
+        };
         return Some(DoctorCheck::warning(
             WAY_AROUND,
             format!("{shop} shows a page to everybody, also without a pass: who knows the URL need not wait"),
-            "put the guard in front of it (docs/guard.md), or let the shop check the pass (docs/connectors); only if its page \
-             asks the client check, this cannot be seen from here",
+            format!(
+                "{put}; or let the shop check the pass (docs/connectors); only if its page \
+             asks the client check, this cannot be seen from here"
+            ),
         ));
     }
     if without_pass.is_silent() {
@@ -59,7 +65,9 @@ fn let_in_or_lost(examined: &Examined, without_pass: &Journey) -> Option<DoctorC
     }
     if !without_pass.is_protected() && !without_pass.is_unauthorized() {
         let text = format!("visitors see no page of the shop:\n{without_pass}");
-        let advice = "see whether this is the address of the page that admitted visitors shall see";
+        let advice =
+            "see whether this is the address of the page that admitted visitors shall see".to_owned();
+        let advice = examined.after_guard(advice);
         return Some(DoctorCheck::problem(SHOP, text, advice));
     }
     without_pass.leads_to_another_room().then(|| {

@@ -14,6 +14,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use page::cookies::CookieJar;
 use page::visitor::Tab;
+use roots::UntrustedCertificate;
 use serde::Serialize;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -44,6 +45,8 @@ pub enum VisitRoute {
 pub(crate) enum VisitFault {
     Status(u16),
     NoConnection,
+    /// The server's certificate is not trusted here.
+    Untrusted,
     TimedOut,
     /// The connection broke, or the answer was not what a room answers.
     Unreadable,
@@ -103,7 +106,12 @@ impl VisitorWire {
         let begun = Instant::now();
         let asked = async {
             let response = self.client.request(request).await.map_err(|error| {
-                if error.is_connect() { VisitFault::NoConnection } else { VisitFault::Unreadable }
+                let is_connect = error.is_connect();
+                match roots::in_words(error).is::<UntrustedCertificate>() {
+                    true => VisitFault::Untrusted,
+                    false if is_connect => VisitFault::NoConnection,
+                    false => VisitFault::Unreadable,
+                }
             })?;
             let (head, body) = response.into_parts();
             let body = Limited::new(body, LARGEST_BODY).collect().await;
@@ -140,6 +148,9 @@ impl fmt::Display for VisitFault {
         match self {
             Self::Status(status) => write!(f, "status {status}"),
             Self::NoConnection => f.write_str("no connection"),
+            Self::Untrusted => {
+                f.write_str("a certificate that this machine doesn't trust: `beekeeper doctor` says why")
+            }
             Self::TimedOut => write!(f, "no answer within {} s", Tab::PATIENCE.as_secs()),
             Self::Unreadable => f.write_str("broken or unreadable answer"),
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use doctor::DoctorCheck;
+use doctor::{DoctorCheck, GuardHere};
 use waitroom::Room;
 
 use crate::crowd::lines_for_a_crowd;
@@ -14,10 +14,23 @@ use crate::tree::NginxTree;
 
 const NGINX: &str = "nginx";
 
-/// Whether this nginx bears a crowd. Nothing if there is none, or if it doesn't have the room's name.
+/// Whether this nginx bears a crowd. Nothing if only this machine can open the room, without a web server.
 pub fn crowd(conf: &Path, room: &Room) -> Vec<DoctorCheck> {
+    if room.url.is_on_this_machine() {
+        return Vec::new();
+    }
     match missing(conf, room) {
-        Ok(None) => Vec::new(),
+        Ok(None) => {
+            let host = room.url.as_url().host_str().unwrap_or_default();
+            let why = if conf.exists() {
+                format!("has no server block for {host}")
+            } else {
+                "doesn't exist".into()
+            };
+            let text =
+                format!("{} {why}, so it isn't known whether its web server bears a crowd", conf.display());
+            vec![DoctorCheck::not_checked(NGINX, text)]
+        }
         Ok(Some(missing)) if missing.is_empty() => {
             vec![DoctorCheck::ok(NGINX, "it may open as many connections and files as a crowd needs")]
         }
@@ -40,13 +53,20 @@ fn missing(conf: &Path, room: &Room) -> Result<Option<Vec<String>>> {
     Ok((!servers.is_empty()).then(|| lines_for_a_crowd(&tree)))
 }
 
-/// Why the guard lets nobody into the shop, if it is in this nginx and does not answer. Whatever cannot be read tells nothing.
-pub fn silent_guard(conf: &Path, services: &ShopServices, room: &Room) -> Option<String> {
+/// The guard of these services, if they are this room's.
+pub fn guard(conf: &Path, services: &ShopServices, room: &Room) -> Option<GuardHere> {
+    (services.room == room.settings.room).then(|| GuardHere {
+        is_asked: asks_guard(conf, services).unwrap_or_default(),
+        silent: services.guard_not_ready().map(|not_ready| not_ready.because),
+    })
+}
+
+/// Whatever cannot be read tells nothing.
+fn asks_guard(conf: &Path, services: &ShopServices) -> Option<bool> {
     let lines = guard_file(conf);
     let tree = NginxTree::read(conf, &lines).ok()?;
     let shop = ShopBlocks::find(&tree, &services.shop_host, None).ok()?;
-    let is_in_front = services.room == room.settings.room && shop.include(&lines.display().to_string());
-    is_in_front.then(|| services.guard_not_ready()).flatten().map(|not_ready| not_ready.because)
+    Some(shop.include(&lines.display().to_string()))
 }
 
 #[cfg(test)]
@@ -67,13 +87,21 @@ mod tests {
     fn an_nginx_that_bears_no_crowd_is_warned_of() {
         let folder = tempfile::tempdir().unwrap();
         let conf = folder.path().join("nginx.conf");
-        assert!(crowd(&conf, &room()).is_empty(), "there is no nginx");
+        let unknown = |said: &str| {
+            let checks = crowd(&conf, &room());
+            let [check] = &*checks else { panic!("{checks:?}") };
+            assert!(check.result == CheckResult::NotChecked && check.found.contains(said), "{check:?}");
+        };
+        unknown("nginx.conf doesn't exist, so");
+        let here = Room { url: "http://localhost:8080".parse().unwrap(), ..room() };
+        assert!(crowd(&conf, &here).is_empty(), "it needs no web server");
         let found = |text: &str| {
             fs::write(&conf, text).unwrap();
             crowd(&conf, &room()).into_iter().map(|check| (check.result, check.found)).collect::<Vec<_>>()
         };
         let other = "events { worker_connections 768; } http { server { server_name blog.example; } }";
-        assert!(found(other).is_empty(), "the room is elsewhere");
+        fs::write(&conf, other).unwrap();
+        unknown("nginx.conf has no server block for wait.example, so");
         let small = found(&other.replace("blog", "wait"));
         assert_eq!(small.len(), 2);
         assert!(small.iter().all(|(result, _)| *result == CheckResult::Warning), "{small:?}");
@@ -98,6 +126,7 @@ mod tests {
             shop_host: "shop.example".into(),
             room_host: "wait.example".into(),
             url: "https://wait.example".into(),
+            ports: [None; 2],
             room_listens: listens(8080),
             guard_listens: listens(port),
             guard_monitor: None,
@@ -107,11 +136,15 @@ mod tests {
         let silent = |inside: &str| {
             let server = format!("server {{ {inside} listen 443 ssl; server_name shop.example; }}");
             fs::write(&conf, format!("events {{}} http {{ {server} }}")).unwrap();
-            silent_guard(&conf, &services, &room())
+            guard(&conf, &services, &room()).unwrap()
         };
-        assert_eq!(silent(""), None, "nginx does not ask it");
+        assert!(!silent("").is_asked);
         let include = format!("include {}/beekeeper-guard.conf;", folder.path().display());
-        let told = silent(&include).unwrap();
-        assert!(told.starts_with(&format!("the guard does not answer at 127.0.0.1:{port}: ")), "{told}");
+        let GuardHere { is_asked, silent } = silent(&include);
+        let told = silent.unwrap();
+        assert!(
+            is_asked && told.starts_with(&format!("the guard does not answer at 127.0.0.1:{port}: ")),
+            "{told}"
+        );
     }
 }

@@ -45,6 +45,10 @@ impl Listen {
         format!("{}:{port}", if host == "0.0.0.0" { "*" } else { host })
     }
 
+    pub(crate) fn port(&self) -> Option<u16> {
+        self.socket().rsplit_once(':')?.1.parse().ok()
+    }
+
     /// The lines of another server block at the same addresses.
     pub(crate) fn lines(listens: &[Self], tls: bool) -> String {
         let mut lines: Vec<String> = Vec::new();

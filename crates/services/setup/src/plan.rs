@@ -41,8 +41,10 @@ pub struct SetupPlan {
 pub enum AfterSetup {
     /// Gets the certificate of this name.
     GetCertificate { name: String, webroot: PathBuf },
-    /// Starts what keeps the guard from its place.
-    Start { because: String },
+    /// Starts the room, which does not answer at its name.
+    StartRoom(NotReady),
+    /// Rehearses, and starts the guard, which is kept from its place.
+    StartGuard(NotReady),
     /// Mends what keeps visitors out of the shop.
     Mend(NotReady),
     /// Asks the doctor.
@@ -60,6 +62,7 @@ impl SetupPlan {
         let shop = ShopBlocks::find(tree, &services.shop_host, shop_file.as_deref())?;
         let http = http_block(tree)?;
         let site_file = site_file(tree, http)?;
+        refuse_deaf_ports(services, &shop)?;
         refuse_taken_name(tree, http, &services.room_host, &site_file)?;
         let facts = facts(add, services)?;
         let guard_path = guard_file.display().to_string();
@@ -67,10 +70,17 @@ impl SetupPlan {
         let has_certificate =
             ["fullchain.pem", "privkey.pem"].iter().all(|file| facts.certificate.join(file).exists());
         let not_ready = services.not_ready();
-        let stage = match (is_guarded, has_certificate, &not_ready) {
-            (true, _, _) | (false, true, None) => SetupStage::Guard,
-            (false, true, Some(_)) => SetupStage::Https,
-            (false, false, _) => SetupStage::Name,
+        let (stage, next) = match (is_guarded, has_certificate, not_ready) {
+            (true, _, Some(not_ready)) => (SetupStage::Guard, AfterSetup::Mend(not_ready)),
+            (true, _, None) | (false, true, None) => (SetupStage::Guard, AfterSetup::Examine),
+            (false, true, Some(not_ready)) => {
+                let room = services.room_not_ready().map(AfterSetup::StartRoom);
+                (SetupStage::Https, room.unwrap_or(AfterSetup::StartGuard(not_ready)))
+            }
+            (false, false, _) => {
+                let (name, webroot) = (facts.name.clone(), facts.webroot.clone());
+                (SetupStage::Name, AfterSetup::GetCertificate { name, webroot })
+            }
         };
         let mut wanted = vec![(site_file, site(&facts, &shop, stage, &tree.beside_pid("beekeeper-guard"))?)];
         if stage == SetupStage::Guard {
@@ -78,17 +88,12 @@ impl SetupPlan {
             let changed = shop.guarded(&guard_path)?;
             wanted.extend(changed.into_iter().map(|(server, text)| (server.file.path.clone(), text)));
         }
-        let mut warnings =
-            if stage == SetupStage::Guard { other_names(&shop, &services.shop_host) } else { Vec::new() };
+        let mut warnings = Vec::new();
+        if stage == SetupStage::Guard {
+            warnings.extend(other_names(&shop, &services.shop_host));
+            warnings.extend(underscores(&shop));
+        }
         warnings.extend(lines_for_a_crowd(tree));
-        let next = match (stage, not_ready) {
-            (SetupStage::Name, _) => AfterSetup::GetCertificate { name: facts.name, webroot: facts.webroot },
-            (SetupStage::Https, not_ready) => {
-                AfterSetup::Start { because: not_ready.map(|it| it.because).unwrap_or_default() }
-            }
-            (SetupStage::Guard, Some(not_ready)) => AfterSetup::Mend(not_ready),
-            (SetupStage::Guard, None) => AfterSetup::Examine,
-        };
         let begins_to_guard = stage == SetupStage::Guard && !is_guarded;
         Ok(Self { stage, begins_to_guard, changes: changes(wanted)?, warnings, next })
     }
@@ -98,6 +103,22 @@ impl SetupPlan {
 pub fn take_edits(kept: &mut KeptFiles, conf: &Path) -> Result<()> {
     let guard = guard_file(conf).display().to_string();
     kept.take_edits(|text| unguarded(text, &guard))
+}
+
+/// Visitors are sent to these URLs, so nginx has to listen there. Of the usual port this isn't asked: another machine may pass it
+/// on.
+fn refuse_deaf_ports(services: &ShopServices, shop: &ShopBlocks<'_>) -> Result<(), Refusal> {
+    let named = ["shop", "url"].into_iter().zip(services.ports);
+    let deaf = named
+        .filter_map(|(key, port)| Some((key, port?)))
+        .find(|(_, port)| !shop.listens.iter().any(|listen| listen.is_tls() && listen.port() == Some(*port)));
+    deaf.map_or(Ok(()), |(key, port)| {
+        let host = &services.shop_host;
+        Err(Refusal::new(
+            format!("{key} in room.toml names port {port}, and this nginx doesn't show {host} by https at that port"),
+            "correct it, in guard.toml too if it's the url; start both services again, and then run this again",
+        ))
+    })
 }
 
 fn refuse_taken_name(
@@ -144,6 +165,15 @@ fn other_names(shop: &ShopBlocks<'_>, name: &str) -> Vec<String> {
     others.collect()
 }
 
+/// A program that reads headers as CGI does takes both spellings for the same header.
+fn underscores(shop: &ShopBlocks<'_>) -> Option<String> {
+    let place = shop.takes_underscores()?;
+    Some(format!(
+        "{place} takes headers with underscores, so a browser's X_Beekeeper_Subject may pass for the guard's X-Beekeeper-Subject: \
+         remove underscores_in_headers, or don't let the shop believe that header"
+    ))
+}
+
 fn changes(wanted: Vec<(PathBuf, String)>) -> Result<Vec<FileChange>> {
     let mut changes = Vec::new();
     for (path, after) in wanted {
@@ -184,6 +214,64 @@ mod tests {
     }
 
     #[test]
+    fn nobody_is_sent_to_a_port_where_nginx_does_not_listen() {
+        let folder = tempfile::tempdir().unwrap();
+        let conf = folder.path().join("nginx.conf");
+        fs::create_dir(folder.path().join("conf.d")).unwrap();
+        let shop = "server { listen 80; listen 8443 ssl; server_name shop.example; }";
+        fs::write(&conf, format!("events {{}} http {{ include conf.d/*.conf; {shop} }}")).unwrap();
+        let refused = |ports| {
+            let services = ShopServices { ports, ..services(nobody(), nobody()) };
+            let (webroot, certificate) = (folder.path(), Some(folder.path()));
+            let add = WhatToAdd { conf: &conf, shop_file: None, webroot, certificate };
+            SetupPlan::of(add, &services).err().map(|refusal| refusal.to_string())
+        };
+        assert_eq!(refused([None, None]), None, "another machine may pass the usual port on");
+        assert_eq!(refused([Some(8443), Some(8443)]), None);
+        let told = "names port 80, and this nginx doesn't show shop.example by https at that port";
+        assert_eq!(refused([Some(8443), Some(80)]).unwrap(), format!("url in room.toml {told}"));
+        assert_eq!(refused([Some(80), None]).unwrap(), format!("shop in room.toml {told}"));
+    }
+
+    fn services(room_listens: SocketAddr, guard_listens: SocketAddr) -> ShopServices {
+        ShopServices {
+            room: "spring-sale".parse().unwrap(),
+            shop_host: "shop.example".into(),
+            room_host: "wait.example".into(),
+            url: "https://wait.example".into(),
+            ports: [None; 2],
+            room_listens,
+            guard_listens,
+            guard_monitor: None,
+            data: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_room_is_started_before_anything_is_rehearsed() {
+        let folder = tempfile::tempdir().unwrap();
+        let conf = folder.path().join("nginx.conf");
+        fs::create_dir(folder.path().join("conf.d")).unwrap();
+        for file in ["fullchain.pem", "privkey.pem"] {
+            fs::write(folder.path().join(file), "").unwrap();
+        }
+        let shop = "server { listen 443 ssl; server_name shop.example; }";
+        fs::write(&conf, format!("events {{}} http {{ include conf.d/*.conf; {shop} }}")).unwrap();
+        let next = |room| {
+            let (webroot, certificate) = (folder.path(), Some(folder.path()));
+            let add = WhatToAdd { conf: &conf, shop_file: None, webroot, certificate };
+            SetupPlan::of(add, &services(room, nobody())).unwrap().next
+        };
+        let AfterSetup::StartRoom(first) = next(nobody()) else { panic!("{:?}", next(nobody())) };
+        assert!(
+            first.because.starts_with("the room does not answer at ") && first.command.ends_with("beekeeper")
+        );
+        let AfterSetup::StartGuard(then) = next(answering("200 OK")) else { panic!() };
+        assert!(then.because.starts_with("the guard does not answer at "), "{then}");
+    }
+
+    #[test]
     fn a_guarded_shop_is_told_whom_the_services_would_keep_out() {
         let folder = tempfile::tempdir().unwrap();
         let conf = folder.path().join("nginx.conf");
@@ -192,17 +280,7 @@ mod tests {
         fs::create_dir(folder.path().join("conf.d")).unwrap();
         fs::write(&conf, format!("events {{}} http {{ include conf.d/*.conf; {shop} }}")).unwrap();
         let next = |room_listens, guard_listens| {
-            let services = ShopServices {
-                room: "spring-sale".parse().unwrap(),
-                shop_host: "shop.example".into(),
-                room_host: "wait.example".into(),
-                url: "https://wait.example".into(),
-                room_listens,
-                guard_listens,
-                guard_monitor: None,
-                data: None,
-                warnings: Vec::new(),
-            };
+            let services = services(room_listens, guard_listens);
             let (webroot, certificate) = (folder.path(), Some(folder.path()));
             let add = WhatToAdd { conf: &conf, shop_file: None, webroot, certificate };
             SetupPlan::of(add, &services).unwrap().next
@@ -223,6 +301,16 @@ mod tests {
         assert!(
             everybody && command == "sudo ss -ltnp" && because.contains("is not the guard of"),
             "another program has the port: {because}"
+        );
+        let other =
+            answering("401 Unauthorized\r\nx-beekeeper-location: https://wait.example:8443/beekeeper");
+        let (everybody, command, because) = mend(room, other);
+        assert!(everybody && command.ends_with("restart beekeeper-guard"), "{because}");
+        assert_eq!(
+            because,
+            format!(
+                "the guard at {other} is still for https://wait.example:8443, and not for https://wait.example"
+            )
         );
         let (everybody, command, because) = mend(answering("503 Service Unavailable"), guard);
         assert!(!everybody && command.contains("status beekeeper"), "{because}");

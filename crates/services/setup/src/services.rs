@@ -14,6 +14,8 @@ pub struct ShopServices {
     pub room_host: String,
     /// The room's URL, without a slash at the end.
     pub url: String,
+    /// The ports that the URLs of shop and room name, where they aren't the usual one.
+    pub ports: [Option<u16>; 2],
     pub room_listens: SocketAddr,
     pub guard_listens: SocketAddr,
     pub guard_monitor: Option<SocketAddr>,
@@ -53,9 +55,14 @@ impl ShopServices {
         if guard.as_ref().is_some_and(|guard| guard.keeps_everybody_out) {
             return guard;
         }
+        self.room_not_ready().or(guard)
+    }
+
+    /// Why the room would let nobody new in, if so.
+    pub(crate) fn room_not_ready(&self) -> Option<NotReady> {
         let room = self.room_listens;
         match ask(room, "/polling", "") {
-            Ok(answer) if answer.status == 200 => guard,
+            Ok(answer) if answer.status == 200 => None,
             Ok(answer) if answer.status == 503 => {
                 let because = format!("the room at {room} answers nobody just now");
                 Some(NotReady { command: "sudo systemctl status beekeeper", ..NotReady::room(because) })
@@ -74,11 +81,20 @@ impl ShopServices {
         let about = "X-Forwarded-Method: GET\r\nX-Forwarded-Uri: /\r\n";
         match ask(guard, "/auth-request", about) {
             Ok(answer) => {
-                let leads_to = answer.header("x-beekeeper-location").unwrap_or_default();
-                if !leads_to.starts_with(&format!("{}/beekeeper", self.url)) {
-                    let because =
-                        format!("{guard} answers {} and is not the guard of {}", answer.status, self.url);
-                    return Some(NotReady { command: WHOSE_PORT, ..NotReady::guard(because) });
+                let door =
+                    answer.header("x-beekeeper-location").and_then(|door| door.split_once("/beekeeper"));
+                match door {
+                    Some((url, _)) if url == self.url => {}
+                    Some((url, _)) => {
+                        let because =
+                            format!("the guard at {guard} is still for {url}, and not for {}", self.url);
+                        return Some(NotReady::guard(because));
+                    }
+                    None => {
+                        let because =
+                            format!("{guard} answers {} and is not the guard of {}", answer.status, self.url);
+                        return Some(NotReady { command: WHOSE_PORT, ..NotReady::guard(because) });
+                    }
                 }
             }
             Err(error) => {

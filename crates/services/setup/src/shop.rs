@@ -2,16 +2,11 @@
 
 use std::path::Path;
 
+use crate::identity::{HandOver, WAYS};
 use crate::listen::Listen;
+use crate::ours::{self, GUARDS_STATUS, OurLine, WhenMissing};
 use crate::tree::{FoundDirective, NginxTree};
 use document::Refusal;
-
-/// What the guard answers with, and no other status: `error_page` of the shop for it would hide the guard's answer.
-const GUARDS_STATUS: &str = "401";
-/// Where a request goes that the guard lets not through.
-const AWAY: &str = "@beekeeper";
-/// The cookie of an answer with which the shop ends a session, or nothing.
-const ENDED: &str = "$bk_ended";
 
 /// A text to insert at an offset of a file.
 #[derive(Debug, PartialEq, Eq)]
@@ -110,53 +105,56 @@ impl<'t> ShopBlocks<'t> {
         if !includes(self.tree, server, guard) {
             insertions.extend(insertion(server, &included(guard)));
         }
-        let mut told: Vec<(FoundDirective<'_>, &str)> = Vec::new();
-        for (parent, page) in &everything {
-            let kind = page.directive.name();
-            let line = match kind {
-                "error_page" => sent_away(),
-                "add_header" => ended(),
-                _ => continue,
-            };
-            let has_ours = || self.tree.inside(*parent).iter().any(|inner| is_ours(*inner, kind));
-            let is_told = told.iter().any(|(other, of)| other.is(*parent) && *of == kind);
-            if parent.is(server) || is_told || has_ours() {
+        let ours = ours::lines(self.ways());
+        let mut told: Vec<(FoundDirective<'_>, &OurLine)> = Vec::new();
+        for (parent, own) in &everything {
+            if parent.is(server) {
                 continue;
             }
-            if parent.file.path != server.file.path {
-                // Other sites know no such cookie. Only a session that the shop ends goes on then, and nobody enters who may not.
-                if kind == "add_header" {
+            for line in ours.iter().filter(|line| line.directive == own.directive.name()) {
+                let is_told = told.iter().any(|(other, told)| other.is(*parent) && *told == line);
+                if is_told || self.tree.inside(*parent).iter().any(|inner| line.is(*inner)) {
                     continue;
                 }
-                return Err(Refusal::new(
-                    format!(
-                        "{page} has an error_page of its own, in a file that other sites may include too"
-                    ),
-                    format!(
-                        "write `{}` beside it once the guard is set up, or move the location into {}",
-                        sent_away(),
-                        server.file.path.display()
-                    ),
-                ));
+                if parent.file.path == server.file.path {
+                    insertions.extend(insertion(*parent, &line.text));
+                    told.push((*parent, line));
+                } else {
+                    refuse_missing(line, *own, &server.file.path)?;
+                }
             }
-            told.push((*parent, kind));
-            insertions.extend(insertion(*parent, &line));
         }
         Ok(insertions)
     }
 
+    /// How the shop's blocks hand requests on.
+    pub(crate) fn ways(&self) -> Vec<&'static HandOver> {
+        let everything: Vec<_> =
+            self.shown_by.iter().flat_map(|server| self.tree.everything_inside(*server)).collect();
+        let is_used = |way: &&HandOver| everything.iter().any(|(_, inner)| inner.directive.name() == way.to);
+        WAYS.iter().filter(is_used).collect()
+    }
+
+    /// Where nginx takes headers whose names have underscores.
+    pub(crate) fn takes_underscores(&self) -> Option<FoundDirective<'t>> {
+        let servers = servers(self.tree, self.http).into_iter().flat_map(|server| self.tree.inside(server));
+        let mut all = self.tree.inside(self.http).into_iter().chain(servers);
+        all.find(|found| is_on(*found, "underscores_in_headers"))
+    }
+
     /// The lines of the http block that a server without such a line of its own would forget, when it gets the guard's.
     pub(crate) fn inherited(&self) -> String {
-        const KINDS: [&str; 5] =
-            ["error_page", "add_header", "proxy_hide_header", "fastcgi_hide_header", "uwsgi_hide_header"];
+        const HIDDEN: [&str; 3] = ["proxy_hide_header", "fastcgi_hide_header", "uwsgi_hide_header"];
 
+        let ours = ours::lines(self.ways());
+        let guards = |name: &str| HIDDEN.contains(&name) || ours.iter().any(|line| line.directive == name);
+        let servers: Vec<_> = self.shown_by.iter().flat_map(|server| self.tree.inside(*server)).collect();
+        let has_own = |name: &str| servers.iter().any(|inner| inner.directive.name() == name);
         let http = self.tree.inside(self.http);
-        let inherited = |kind: &&str| {
-            let is_kind = |found: &FoundDirective<'_>| found.directive.name() == *kind;
-            !self.shown_by.iter().any(|server| self.tree.inside(*server).iter().any(is_kind))
-        };
-        let kinds: Vec<_> = KINDS.into_iter().filter(inherited).collect();
-        let lines = http.iter().filter(|found| kinds.contains(&found.directive.name()));
+        let lines = http.iter().filter(|found| {
+            let name = found.directive.name();
+            guards(name) && !has_own(name)
+        });
         lines.flat_map(|line| [line.text(), "\n"]).collect()
     }
 
@@ -181,19 +179,26 @@ fn included(guard: &str) -> String {
     format!("include {guard};")
 }
 
-/// The line that a location with an `error_page` of its own needs.
-fn sent_away() -> String {
-    format!("error_page {GUARDS_STATUS} = {AWAY};")
-}
-
-/// The line that a location with an `add_header` of its own needs, so that the guard hears when the shop ends a session.
-fn ended() -> String {
-    format!("add_header Set-Cookie {ENDED} always;")
+/// A block in a file that other sites include too is not changed. Whether it can stay as it is.
+fn refuse_missing(line: &OurLine, own: FoundDirective<'_>, server_file: &Path) -> Result<(), Refusal> {
+    let (article, by_hand) = match &line.missing {
+        WhenMissing::Harmless => return Ok(()),
+        WhenMissing::NotSentAway => ("an", format!("`{}` beside it once the guard is set up", line.text)),
+        WhenMissing::Deceived { instead } => ("a", format!("`{instead}` beside it")),
+    };
+    Err(Refusal::new(
+        format!(
+            "{own} has {article} {} of its own, in a file that other sites may include too",
+            line.directive
+        ),
+        format!("write {by_hand}, or move the location into {}", server_file.display()),
+    ))
 }
 
 /// A file of the shop without what [`ShopBlocks::guarded`] inserts.
 pub(crate) fn unguarded(text: &str, guard: &str) -> String {
-    let ours = [included(guard), sent_away(), ended()];
+    let mut ours = vec![included(guard)];
+    ours.extend(ours::lines(&WAYS).into_iter().map(|line| line.text));
     let lines = text.split_inclusive('\n').filter(|line| !ours.iter().any(|ours| line.trim() == ours));
     // A block in one line has them in that line.
     lines
@@ -304,14 +309,6 @@ fn includes(tree: &NginxTree, server: FoundDirective<'_>, guard: &str) -> bool {
     inside.iter().any(|found| found.directive.name() == "include" && found.directive.first() == guard)
 }
 
-fn is_ours(found: FoundDirective<'_>, kind: &str) -> bool {
-    let ours = match kind {
-        "add_header" => found.directive.has(ENDED),
-        _ => found.directive.has(GUARDS_STATUS) && found.directive.has(AWAY),
-    };
-    found.directive.name() == kind && ours
-}
-
 fn refuse_what_the_guard_needs(found: FoundDirective<'_>) -> Result<(), Refusal> {
     let directive = found.directive;
     let (problem, advice) = match directive.name() {
@@ -323,7 +320,7 @@ fn refuse_what_the_guard_needs(found: FoundDirective<'_>) -> Result<(), Refusal>
             "says `satisfy any`, so a password or an address would open the shop without a pass, and a pass what needs a password",
             "write `satisfy all`, and name networks that need no pass in guard.toml: bypass_network",
         ),
-        "error_page" if directive.has(GUARDS_STATUS) && !is_ours(found, "error_page") => (
+        "error_page" if directive.has(GUARDS_STATUS) && !ours::sent_away().is(found) => (
             "has a page for status 401, with which the guard sends visitors to the room",
             "take 401 out of that line",
         ),
@@ -583,6 +580,60 @@ server { listen 443 ssl; server_name blog.example; }
             refusal.contains("php:1 has an error_page of its own, in a file that other sites may include"),
             "{refusal}"
         );
+    }
+
+    #[test]
+    fn a_location_with_headers_of_its_own_gets_the_guards() {
+        let text = "server {
+    listen 443 ssl;
+    server_name shop.example;
+    location / {
+        proxy_pass http://127.0.0.1:3000;
+        proxy_set_header Host $host;
+        proxy_set_header X-Beekeeper-Number mine;
+        location /deep { proxy_read_timeout 1s; }
+    }
+    location ~ \\.php$ {
+        include php;
+        fastcgi_pass unix:/run/php.sock;
+    }
+    location /unused { uwsgi_param A b; }
+}
+";
+        let machine = Machine::with(text);
+        fs::write(machine.0.path().join("php"), "fastcgi_param A b;\nfastcgi_param C d;").unwrap();
+        let guarded = machine.guarded().unwrap();
+        assert_eq!(
+            lines_added(text, &guarded),
+            [
+                "+    include /etc/nginx/beekeeper-guard.conf;",
+                "+        proxy_set_header X-Beekeeper-Subject $bk_subject;",
+                "+        fastcgi_param HTTP_X_BEEKEEPER_SUBJECT $bk_subject if_not_empty;",
+                "+        fastcgi_param HTTP_X_BEEKEEPER_NUMBER $bk_number if_not_empty;",
+            ]
+        );
+        assert_eq!(unguarded(&guarded, GUARD), text);
+        fs::write(machine.0.path().join("sites/shop"), &guarded).unwrap();
+        assert_eq!(machine.guarded().unwrap(), guarded, "a second run has nothing to change");
+
+        let elsewhere = "server { listen 443 ssl; server_name shop.example; include app; }";
+        let machine = Machine::with(elsewhere);
+        let app = |more: &str| {
+            let text = format!("location / {{ proxy_pass http://a; proxy_set_header Host a; {more} }}");
+            fs::write(machine.0.path().join("app"), text).unwrap();
+        };
+        app("");
+        let tree = machine.tree();
+        let shop = ShopBlocks::find(&tree, "shop.example", None).unwrap();
+        let refusal = shop.guarded(GUARD).unwrap_err();
+        assert!(refusal.to_string().contains("app:1 has a proxy_set_header of its own"), "{refusal}");
+        let advice = refusal.advice.unwrap();
+        assert!(
+            advice.starts_with("write `proxy_set_header X-Beekeeper-Subject \"\";` beside it, or"),
+            "{advice}"
+        );
+        app("proxy_set_header X-Beekeeper-Subject ''; proxy_set_header X-Beekeeper-Number '';");
+        assert!(machine.guarded().unwrap().contains("include app"));
     }
 
     #[test]

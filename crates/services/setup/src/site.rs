@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use crate::glob;
+use crate::identity::HandOver;
 use crate::listen::Listen;
 use crate::shop::ShopBlocks;
 use crate::tree::{FoundDirective, NginxTree};
@@ -141,8 +142,13 @@ pub(crate) fn guard(shop: &ShopBlocks<'_>) -> String {
             "# Of your http block, because a server block with such a line of its own forgets them.\n{inherited}"
         )
     };
+    let headers: String =
+        shop.ways().into_iter().flat_map(HandOver::lines).flat_map(|(_, line)| [line, "\n".into()]).collect();
     let cache = if shop.keeps_answers_by_own_rules() { ASKED } else { KEPT };
-    filled(include_str!("guard.conf"), &[("@INHERITED@\n", &*format!("{inherited}\n")), ("@CACHE@", cache)])
+    filled(
+        include_str!("guard.conf"),
+        &[("@INHERITED@\n", &*inherited), ("@HEADERS@\n", &*headers), ("@CACHE@", cache)],
+    )
 }
 
 fn filled(template: &str, values: &[(&str, &str)]) -> String {

@@ -125,9 +125,16 @@ impl SimulationAnswer {
                  {advice}, or raise request_burst if the room has one."
             )
         } else if (event.drained_after.is_some() || has_ended) && still_waiting == 0 {
-            let too_late = match too_late {
-                0 => String::new(),
-                _ => format!(
+            let too_late = match (too_late, event.sold_out_after) {
+                (0, None) => String::new(),
+                (0, Some(after)) => format!(" It's sold out after {}.", span(after)),
+                (_, Some(after)) => format!(
+                    " It's sold out after {}, and {} of {} too late.",
+                    span(after),
+                    count(too_late),
+                    things_do(came, "visitor", "come")
+                ),
+                (_, None) => format!(
                     " {} too late: the room is closed or ended by then.",
                     capital(&things_do(too_late, "visitor", "come"))
                 ),

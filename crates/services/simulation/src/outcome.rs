@@ -9,6 +9,7 @@ use crate::admissions::NumberedAdmissions;
 use crate::course::{CountedCourse, CountedSecond, millis_between};
 use crate::crowd::SimulatedCrowd;
 use crate::door::DoorGates;
+use crate::orders::SimulatedOrder;
 use crate::room::RoomOnClock;
 use crate::scenario::Scenario;
 use crate::visitor::{SimulatedVisitor, VisitStage};
@@ -27,6 +28,9 @@ pub struct SimulatedEvent {
     pub longest_line: LongestLine,
     /// When the last one was released; `None` if not everybody was who joined.
     pub drained_after: Option<f64>,
+    /// When the last one of a stock was released.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sold_out_after: Option<f64>,
     pub windows: Vec<ReleaseWindow>,
     pub minutes: Vec<SimulatedMinute>,
     /// On AWS: what is used of each limit, the one that is used most first.
@@ -158,6 +162,11 @@ impl SimulatedEvent {
         if let Some(last) = course.seconds.last_mut() {
             last.waiting = room.waiting();
         }
+        let orders =
+            |is_meant: fn(&SimulatedOrder) -> bool| scenario.orders.iter().any(|it| is_meant(&it.order));
+        let is_sold_out = room.is_over()
+            && orders(|order| matches!(order, SimulatedOrder::CloseAfter(_)))
+            && !orders(|order| matches!(order, SimulatedOrder::End));
         let windows = windows(room, zero);
         let first = windows.iter().position(|window| window.released > 0).unwrap_or(windows.len());
         let last = windows.iter().rposition(|window| window.released > 0).map_or(first, |last| last + 1);
@@ -177,6 +186,7 @@ impl SimulatedEvent {
             waits: WaitSpread::of(waits).unwrap_or_default(),
             longest_line: LongestLine { people, after },
             drained_after: everybody.then(|| drained.since(zero).as_secs_f64()),
+            sold_out_after: is_sold_out.then(|| drained.since(zero).as_secs_f64()),
             windows: windows[first..last].to_vec(),
             minutes: minutes(&course.seconds, further_files, &rates),
             first_to_break: first_to_break.min_by_key(|limit| limit.broke_after).map(|limit| limit.limit),

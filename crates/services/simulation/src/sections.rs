@@ -44,6 +44,7 @@ impl SimulationAnswer {
             (None, _) => "not all: some came too late".into(),
         };
         let longest = format!("{}, after {}", count(line.people.into()), span(seconds(line.after)));
+        let sold_out = event.sold_out_after.map(|after| ("sold out after", span(after)));
         let ends = [
             ("went straight in", visitors.straight),
             ("refused at least once", visitors.refused),
@@ -66,6 +67,7 @@ impl SimulationAnswer {
                 ("entered", count(visitors.entered)),
             ])
             .chain(ends)
+            .chain(sold_out)
             .chain([("requests", requests)])
             .chain(costs)
             .collect()

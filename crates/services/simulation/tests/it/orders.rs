@@ -77,6 +77,21 @@ fn who_comes_to_a_closed_room_comes_too_late_and_who_waits_is_let_in() {
 }
 
 #[test]
+fn a_stock_is_sold_out_when_its_last_one_is_let_in() {
+    for scenario in [on_one_machine(3000, "1m", 600), on_aws(3000, "1m", 600)] {
+        let sold_out = |order: &str| {
+            let orders = vec![order.parse::<TimedOrder>().unwrap()];
+            Simulation::run(&Scenario { orders, ..scenario.clone() }, |_| true).sold_out_after
+        };
+        // 600 a minute.
+        let after = sold_out("0s close --after 300").unwrap();
+        assert!((25.0..100.0).contains(&after), "{after}");
+        assert_eq!(sold_out("0s close --after 5000"), None, "more than come");
+        assert_eq!(sold_out("3m end"), None);
+    }
+}
+
+#[test]
 fn an_end_leaves_everybody_else_outside() {
     for scenario in [on_one_machine(3000, "1m", 600), on_aws(3000, "1m", 600)] {
         let orders = vec!["3m end".parse::<TimedOrder>().unwrap()];
