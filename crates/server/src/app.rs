@@ -191,13 +191,12 @@ impl App {
         let authorization = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         let authorization = authorization.map(ToOwned::to_owned);
         // Nobody without the key makes the room read anything.
-        let answer = match self.producer.refuses_report(authorization.as_deref()).await? {
-            Some(refusal) => refusal,
-            None => {
-                let body = Limited::new(request.body_mut(), producer::LONGEST_REPORT).collect();
-                let body = timeout(PATIENCE, body).await.ok().and_then(Result::ok).map(Collected::to_bytes);
-                self.producer.keep_report(&body.unwrap_or_default()).await?
-            }
+        let answer = if let Some(refusal) = self.producer.refuses_report(authorization.as_deref()).await? {
+            refusal
+        } else {
+            let body = Limited::new(request.body_mut(), producer::LONGEST_REPORT).collect();
+            let body = timeout(PATIENCE, body).await.ok().and_then(Result::ok).map(Collected::to_bytes);
+            self.producer.keep_report(&body.unwrap_or_default()).await?
         };
         let status = StatusCode::from_u16(answer.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         Ok(respond::json_text(respond::uncached(status), answer.body()))

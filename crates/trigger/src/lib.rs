@@ -222,11 +222,10 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
 
     /// Lets pages know how fast the line moves while the shop is full.
     async fn judge_full(&self, room: &Room, space: &Space, waiting: u64) -> PortResult<()> {
-        let lately = match space.let_in_lately(waiting, self.clock.now(), self.minute) {
-            Some(lately) => lately,
-            None if room.settings.active.is_some() => return Ok(()),
-            None => None,
-        };
+        if room.active_limit().is_some() && !space.is_known() {
+            return Ok(());
+        }
+        let lately = space.let_in_lately(waiting, self.clock.now(), self.minute);
         if room.heeds_full(lately) {
             self.store.ledger().keep_while_full(lately).await?;
         }

@@ -61,16 +61,14 @@ impl Space {
         self.is_limited && self.free == Some(0)
     }
 
-    /// How many a minute were lately let in, if the shop is full and holds these up who wait. `None` if this run planned nothing, and so
-    /// doesn't know.
-    pub(crate) fn let_in_lately(
-        &self,
-        waiting: u64,
-        now: Timestamp,
-        minute: Duration,
-    ) -> Option<Option<Rate>> {
-        let free = self.free?;
-        let is_full = self.is_limited && free < waiting;
-        Some(is_full.then(|| WindowAdmissions::let_in_lately(&self.windows, now, minute)))
+    /// Whether the run has fitted a plan into it. Otherwise it knows nothing of the space.
+    pub(crate) fn is_known(&self) -> bool {
+        self.free.is_some()
+    }
+
+    /// How many a minute were lately let in, if the shop is full and holds these up who wait.
+    pub(crate) fn let_in_lately(&self, waiting: u64, now: Timestamp, minute: Duration) -> Option<Rate> {
+        let is_full = self.is_limited && self.free.is_some_and(|free| free < waiting);
+        is_full.then(|| WindowAdmissions::let_in_lately(&self.windows, now, minute))
     }
 }

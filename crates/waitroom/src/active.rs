@@ -76,13 +76,13 @@ impl ActiveLimit {
     pub fn session_rules(&self, lifetimes: Lifetimes) -> SessionRules {
         // A window lasts one and a half minutes at most, and reports take half a minute.
         let counted =
-            self.comes_within(lifetimes, Self::LONGEST_PASS) + self.session + Duration::from_mins(2);
+            Self::comes_within(lifetimes, Self::LONGEST_PASS) + self.session + Duration::from_mins(2);
         let seconds = |time: Duration| time.as_secs();
         SessionRules { idle: seconds(self.idle), session: seconds(self.session), counted: seconds(counted) }
     }
 
     /// For how long after a window somebody whom it admitted may come to the shop.
-    fn comes_within(&self, lifetimes: Lifetimes, pass: Duration) -> Duration {
+    fn comes_within(lifetimes: Lifetimes, pass: Duration) -> Duration {
         lifetimes.admission + pass.min(Self::LONGEST_PASS) + Self::LEEWAY
     }
 }
@@ -100,7 +100,7 @@ struct Told<'a> {
 impl<'a> Told<'a> {
     fn of(limit: &ActiveLimit, lifetimes: Lifetimes, reports: &'a [KeptReport], now: Timestamp) -> Self {
         let pass = reports.iter().map(|kept| kept.report.pass).max().unwrap_or_default();
-        let comes_within = limit.comes_within(lifetimes, Duration::from_secs(pass));
+        let comes_within = ActiveLimit::comes_within(lifetimes, Duration::from_secs(pass));
         let stays_within = comes_within + limit.session;
         // Whoever was in the shop at an older report has left, and so has everybody who was on the way then.
         let reports: Vec<_> = reports.iter().filter(|kept| kept.received + stays_within > now).collect();
@@ -271,7 +271,7 @@ mod tests {
 
     fn report(of: u8, ago: Duration, live: u64, opened: &[(u64, u64)]) -> KeptReport {
         let guard = format!("guard-{of:010}").try_into().unwrap();
-        let opened = BTreeMap::from_iter(opened.iter().copied());
+        let opened: BTreeMap<_, _> = opened.iter().copied().collect();
         let report = GuardReport { guard, made: (NOW - ago).as_millis(), pass: 300, live, opened };
         KeptReport { report, received: NOW - ago }
     }
@@ -286,6 +286,10 @@ mod tests {
     }
 
     const JUST_NOW: Duration = Duration::from_secs(5);
+
+    fn just_before(time: Duration) -> Duration {
+        time.saturating_sub(JUST_NOW)
+    }
 
     #[test]
     fn whoever_is_let_in_counts_until_a_guard_says_that_they_came() {
@@ -304,9 +308,9 @@ mod tests {
     #[test]
     fn whoever_does_not_come_counts_as_long_as_they_may() {
         // Ten minutes of the admission, five of the pass, half a minute of leeway and half a minute of the report's way.
-        let may_come = Duration::from_secs(16 * 60);
+        let may_come = Duration::from_mins(16);
         let just_reported = [report(1, Duration::ZERO, 0, &[])];
-        assert_eq!(count(&just_reported, &[window(1, may_come - JUST_NOW, 30)]), (0, 30));
+        assert_eq!(count(&just_reported, &[window(1, just_before(may_come), 30)]), (0, 30));
         assert_eq!(count(&just_reported, &[window(1, may_come, 30)]), (0, 0));
     }
 
@@ -319,10 +323,10 @@ mod tests {
         assert_eq!(silent(hour, &[window(9, MINUTE * 30, 50)]), (40, 50));
         // Whoever was on the way then comes within 15 and a half minutes, and stays for two hours. One that never reports again is
         // forgotten afterwards.
-        let stays = Duration::from_secs((15 * 60) + 30) + hour * 2;
-        assert_eq!(silent(stays - JUST_NOW, &[window(1, stays - JUST_NOW, 50)]), (40, 20));
-        assert_eq!(silent(stays - JUST_NOW, &[window(9, hour * 2, 50)]), (40, 50));
-        assert_eq!(silent(stays, &[window(1, stays, 50), window(9, hour * 2 - JUST_NOW, 50)]), (0, 50));
+        let stays = Duration::from_secs(930) + hour * 2;
+        assert_eq!(silent(just_before(stays), &[window(1, just_before(stays), 50)]), (40, 20));
+        assert_eq!(silent(just_before(stays), &[window(9, hour * 2, 50)]), (40, 50));
+        assert_eq!(silent(stays, &[window(1, stays, 50), window(9, just_before(hour * 2), 50)]), (0, 50));
         let silent_and_not = [report(1, hour, 40, &[(1, 30)]), report(2, JUST_NOW, 7, &[(1, 5)])];
         assert_eq!(
             count(&silent_and_not, &[window(1, hour + MINUTE, 50)]),
@@ -384,8 +388,8 @@ mod tests {
         let since =
             |reports: &[KeptReport]| NOW.since(ActiveCount::counts_since(&LIMIT, lifetimes(), reports, NOW));
         assert_eq!(since(&[]), MINUTE * 120);
-        assert_eq!(since(&[report(1, Duration::ZERO, 0, &[])]), Duration::from_secs(16 * 60));
-        assert_eq!(since(&[report(1, MINUTE * 60, 0, &[])]), Duration::from_secs(76 * 60));
+        assert_eq!(since(&[report(1, Duration::ZERO, 0, &[])]), Duration::from_mins(16));
+        assert_eq!(since(&[report(1, MINUTE * 60, 0, &[])]), Duration::from_mins(76));
     }
 
     #[test]

@@ -167,7 +167,7 @@ fn items_of_format_1_are_read() {
     assert_eq!(decode_plan(7, item(Key::Window(7))), Ok(plan()));
     assert_eq!(
         SlicesItem::decode(SLICES, item(SLICES)),
-        said(15, None, &[(0, SliceAdmissions::Unsaid), (1, SliceAdmissions::Unsaid)])
+        Ok(said(15, None, &[(0, SliceAdmissions::Unsaid), (1, SliceAdmissions::Unsaid)]))
     );
     assert_eq!(ProgressItem::decode(item(Key::Progress)), Ok(progress()));
     let tickets = Reader::open(Key::Tickets, item(Key::Tickets)).unwrap();
@@ -370,17 +370,13 @@ fn a_room_with_a_limit_of_active_visitors_is_read() {
     assert_eq!(decode_room(&items[&Key::Room.id()]), Ok(limited_room()));
     assert_eq!(
         SlicesItem::decode(SLICES, &items[&SLICES.id()]),
-        said(10, None, &[(0, SliceAdmissions::AtMost(11))])
+        Ok(said(10, None, &[(0, SliceAdmissions::AtMost(11))]))
     );
     assert_eq!(GuardsItem::decode(&items[&Key::Guards.id()]), Ok(guards()));
 }
 
-fn said(
-    recorded: u64,
-    lowest: Option<u64>,
-    admitted: &[(u16, SliceAdmissions)],
-) -> Result<SlicesItem, ItemError> {
-    Ok(SlicesItem { recorded, lowest, admitted: admitted.iter().copied().collect() })
+fn said(recorded: u64, lowest: Option<u64>, admitted: &[(u16, SliceAdmissions)]) -> SlicesItem {
+    SlicesItem { recorded, lowest, admitted: admitted.iter().copied().collect() }
 }
 
 fn call() -> HelpCall {
@@ -450,7 +446,7 @@ fn items_with_every_attribute_are_read() {
     assert_eq!(decode_plan(7, item(Key::Window(7))), Ok(complete_plan()));
     assert_eq!(
         SlicesItem::decode(SLICES, item(SLICES)),
-        said(10, Some(4100), &[(0, SliceAdmissions::Unsaid)])
+        Ok(said(10, Some(4100), &[(0, SliceAdmissions::Unsaid)]))
     );
     assert_eq!(ProgressItem::decode(item(Key::Progress)), Ok(complete_progress()));
     let issued = IssuedTickets { last: 4800, at: Timestamp::from_millis(1_700_000_000_000) };

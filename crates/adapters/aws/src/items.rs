@@ -481,10 +481,11 @@ pub(crate) mod tests {
 
     #[test]
     fn records_of_a_page_are_added_up() {
+        use SliceAdmissions::{AtMost, Unsaid};
+
         let group = Key::Slices(7, 0);
         let claims = [("claim_0", text("a")), ("claim_1", text("b")), ("released_0", number(10u64))];
         let mut recorded = item(group, claims);
-        use SliceAdmissions::{AtMost, Unsaid};
         let slices = |recorded, lowest, [first, second]: [SliceAdmissions; 2]| {
             Ok(SlicesItem { recorded, lowest, admitted: HashMap::from([(0, first), (1, second)]) })
         };
