@@ -30,6 +30,8 @@ const LONGEST_READ: Duration = Duration::from_millis(500);
 const VALVE_PAUSE: Duration = Duration::from_millis(100);
 /// For how long a slice looks for the last of the line, where newcomers go straight in.
 const SEARCHED_FOR: Duration = Duration::from_secs(10);
+/// How often a slice tries to say at its end what it did. Until it has, its whole quota counts as let in.
+const LAST_REPORTS: u32 = 3;
 /// How often the room is read for one batch.
 const READS: u32 = 3;
 
@@ -303,9 +305,17 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
         {
             self.tally.failed(&error);
         }
-        if let Ok(room) = self.store.ledger().room().await {
-            self.tally.end(&room);
-            self.report(&room).await;
+        self.tally.is_over = true;
+        for _ in 0..LAST_REPORTS {
+            let failures = self.tally.report.failures;
+            match self.store.ledger().room().await {
+                Ok(room) => self.report(&room).await,
+                Err(error) => self.tally.failed(&error),
+            }
+            if self.tally.report.failures == failures {
+                break;
+            }
+            self.clock.sleep_until(self.clock.now() + VALVE_PAUSE).await;
         }
     }
 

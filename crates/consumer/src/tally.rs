@@ -25,8 +25,6 @@ pub(crate) struct Tally {
     recorded_disorder: u64,
     /// Only one report follows.
     pub(crate) is_over: bool,
-    /// Whether that report says how many the slice may have admitted, because the room counts them as active visitors.
-    says_at_most: bool,
     /// Who left the line before that was known.
     left_before: Vec<Ticket>,
     /// The lowest ticket that the line has delivered.
@@ -67,7 +65,6 @@ impl Tally {
             reached: None,
             recorded_disorder: 0,
             is_over: false,
-            says_at_most: false,
             left_before: Vec::new(),
             lowest: None,
             visitors: HashMap::new(),
@@ -174,19 +171,13 @@ impl Tally {
             reached: self.reached.map_or(0, |reached| reached.reached()),
             lowest: self.lowest.map(Ticket::get),
             disorder: self.changed_disorder(),
-            at_most: (self.is_over && self.says_at_most).then(|| self.may_have_admitted()),
+            at_most: self.is_over.then(|| self.may_have_admitted()),
         }
     }
 
     /// Everybody who used up quota: also those of whom the ledger has not confirmed it.
     fn may_have_admitted(&self) -> u32 {
         self.released_before.saturating_add(u32::try_from(self.visitors.len()).unwrap_or(u32::MAX))
-    }
-
-    /// No more visitors are released.
-    pub(crate) fn end(&mut self, room: &Room) {
-        self.is_over = true;
-        self.says_at_most = room.active_limit().is_some();
     }
 
     /// How far out of order the line is, if that differs from the ledger by more than visitors can see. One slice is enough to

@@ -22,8 +22,7 @@ pub struct Claims {
     /// The visitor's ticket. Absent for somebody who never waited, because the room was off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_position: Option<u64>,
-    /// The number of the window that released the visitor, in a room that counts the active ones. A guard's
-    /// [report](crate::GuardReport) names it.
+    /// The number of the window that released the visitor, if one did. A guard's [report](crate::GuardReport) names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
     /// What binds the pass to one browser, if the shop asked for it.

@@ -1,11 +1,11 @@
 //! `POST /guard`: a guard of the shop says whom it counts there, and learns how long sessions last.
 
 use pass::{GuardReport, SessionRules};
-use waitroom::KeptReport;
 use waitroom::ports::{Clock, GuardReports, RoomReader, TokenSource};
+use waitroom::{ActiveLimit, KeptReport};
 
 use crate::error::ProducerError;
-use crate::{Producer, ProducerStore};
+use crate::{DoorAnswer, Producer, ProducerStore};
 
 /// The longest report that is read: one with every window of a day.
 pub const LONGEST_REPORT: usize = 64 << 10;
@@ -39,9 +39,7 @@ impl ReportAnswer {
     pub fn body(self) -> String {
         let error = |text: &str| format!("{{\"error\":\"{text}\"}}");
         match self {
-            Self::Kept(SessionRules { idle, session, counted }) => {
-                format!("{{\"idle\":{idle},\"session\":{session},\"counted\":{counted}}}")
-            }
+            Self::Kept(rules) => serde_json::to_string(&rules).unwrap_or_default(),
             Self::Unreadable => error("this is not a guard's report"),
             Self::Unknown => {
                 error("the report key is not this room's; beekeeper keys guard prints a new one")
@@ -49,35 +47,46 @@ impl ReportAnswer {
             Self::NotCounted => {
                 error("this room counts no active visitors; it has no setting active_visitors")
             }
-            Self::Late => {
-                error("this report is more than 30 seconds old; are the clocks of guard and room right?")
-            }
+            Self::Late => error(
+                "this report was made more than 30 seconds ago, or will be; are the clocks of guard and room right?",
+            ),
         }
     }
 }
 
 impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
-    /// Keeps a guard's report. `authorization` is the header of its request.
-    pub async fn take_report(
+    /// Why no report of this sender is taken, before anybody reads it. `authorization` is the header of its request.
+    pub async fn refuses_report(
         &self,
         authorization: Option<&str>,
-        body: &[u8],
-    ) -> Result<ReportAnswer, ProducerError> {
+    ) -> Result<Option<ReportAnswer>, ProducerError> {
         let room = self.store.ledger().room().await?;
-        let Some(limit) = room.settings.active else { return Ok(ReportAnswer::NotCounted) };
+        if room.settings.active.is_none() {
+            return Ok(Some(ReportAnswer::NotCounted));
+        }
         let key = authorization.and_then(|value| value.strip_prefix("Bearer "));
         let is_known = |key| room.report_key.as_ref().is_some_and(|known| known.is_of(key));
-        if !key.is_some_and(is_known) {
-            return Ok(ReportAnswer::Unknown);
-        }
-        let Ok(report) = serde_json::from_slice::<GuardReport>(body) else {
-            return Ok(ReportAnswer::Unreadable);
-        };
+        Ok((!key.is_some_and(is_known)).then_some(ReportAnswer::Unknown))
+    }
+
+    /// Keeps a report whose sender is [not refused](Self::refuses_report).
+    pub async fn keep_report(&self, body: &[u8]) -> Result<ReportAnswer, ProducerError> {
+        let room = self.store.ledger().room().await?;
+        let Some(limit) = room.settings.active else { return Ok(ReportAnswer::NotCounted) };
+        let is_sound = |report: &GuardReport| report.pass <= ActiveLimit::LONGEST_PASS.as_secs();
+        let report = serde_json::from_slice::<GuardReport>(body).ok().filter(is_sound);
+        let Some(report) = report else { return Ok(ReportAnswer::Unreadable) };
         let received = self.clock.now();
         if received.as_millis().abs_diff(report.made) > 1000 * SessionRules::LONGEST_WAY {
             return Ok(ReportAnswer::Late);
         }
         self.store.ledger().keep_report(KeptReport { report, received }).await?;
         Ok(ReportAnswer::Kept(limit.session_rules(room.settings.lifetimes)))
+    }
+
+    /// Logs why a report cannot be taken now.
+    pub fn refuse_report(&self, error: &ProducerError) -> DoorAnswer {
+        self.refusals.log(self.clock.now(), GuardReport::PATH, error);
+        DoorAnswer::busy()
     }
 }

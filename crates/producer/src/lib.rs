@@ -191,9 +191,9 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         };
         match self.store.ledger().admission(place.token).await? {
             None => self.waiting(&room, place, request).await,
-            Some(admission) if admission.is_valid(self.clock.now()) => {
+            Some(admission) if room.still_lets_in(&admission, self.clock.now()) => {
                 let ticket = self.ticket_for_pass(&room, &place, Some(&admission), request).await;
-                let window = counted_window(&room, &admission);
+                let window = window_of(&admission);
                 let to_shop = self.to_shop(&room, place.token, ticket, window, request).await?;
                 self.count_entry(&room, place.token, &admission).await;
                 Ok(to_shop)
@@ -216,7 +216,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     }
 
     /// Whether this visitor's admission is used up: the room counts the active ones, and a guard has sent them back because their
-    /// session has ended. It names them, so that no link of somebody else takes a visitor's place away.
+    /// session has ended. It names them by the subject of their pass, which only they, the shop and its guard know.
     fn is_used_up(room: &Room, place: &Place, request: &DoorRequest<'_>) -> bool {
         let is_theirs = |subject: &str| subject == pass::subject(&place.token.to_string());
         room.settings.active.is_some() && request.again.is_some_and(is_theirs)
@@ -427,7 +427,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             && let Some(before) = self.own_place(room, &place, request).await
         {
             let ticket = self.ticket_for_pass(room, &place, before.as_ref(), request).await;
-            let window = before.as_ref().and_then(|admission| counted_window(room, admission));
+            let window = before.as_ref().and_then(window_of);
             let to_shop = self.to_shop(room, place.token, ticket, window, request).await?;
             if let Some(admission) = before.filter(|admission| admission.is_valid(self.clock.now())) {
                 self.count_entry(room, place.token, &admission).await;
@@ -586,11 +586,11 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     }
 }
 
-/// The window that released a visitor, if the room counts them as active from then on.
-fn counted_window(room: &Room, admission: &Admission) -> Option<u64> {
+/// The window that released a visitor, if one did.
+fn window_of(admission: &Admission) -> Option<u64> {
     match admission.by {
-        AdmittedBy::Slice(slice) if room.settings.active.is_some() => Some(slice.plan),
-        _ => None,
+        AdmittedBy::Slice(slice) => Some(slice.plan),
+        AdmittedBy::Door | AdmittedBy::Permit => None,
     }
 }
 

@@ -190,9 +190,14 @@ impl App {
         const PATIENCE: Duration = Duration::from_secs(5);
         let authorization = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         let authorization = authorization.map(ToOwned::to_owned);
-        let body = Limited::new(request.body_mut(), producer::LONGEST_REPORT).collect();
-        let body = timeout(PATIENCE, body).await.ok().and_then(Result::ok).map(Collected::to_bytes);
-        let answer = self.producer.take_report(authorization.as_deref(), &body.unwrap_or_default()).await?;
+        // Nobody without the key makes the room read anything.
+        let answer = if let Some(refusal) = self.producer.refuses_report(authorization.as_deref()).await? {
+            refusal
+        } else {
+            let body = Limited::new(request.body_mut(), producer::LONGEST_REPORT).collect();
+            let body = timeout(PATIENCE, body).await.ok().and_then(Result::ok).map(Collected::to_bytes);
+            self.producer.keep_report(&body.unwrap_or_default()).await?
+        };
         let status = StatusCode::from_u16(answer.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         Ok(respond::json_text(respond::uncached(status), answer.body()))
     }

@@ -22,7 +22,7 @@ use tracing::{Instrument, Span};
 use crate::respond::HttpResponse;
 use crate::slots::{Slot, Slots};
 
-/// Something that answers requests. Bodies are never read. The sender is who opened the connection: a client or a proxy.
+/// Something that answers requests. Only a guard's report has a body that is read. The sender is who opened the connection: a client or a proxy.
 pub trait HttpService: Send + Sync + 'static {
     fn answer(
         &self,

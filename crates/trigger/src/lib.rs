@@ -136,7 +136,11 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         // A rough count. If it cannot be read, visitors are released without it.
         report.waiting = self.store.line().waiting().await.inspect_err(warn).ok();
         if let Some(waiting) = report.waiting {
-            self.judge_quiet(&room, &recent, waiting, &mut report).await.unwrap_or_else(|error| warn(&error));
+            if !space.is_full() {
+                self.judge_quiet(&room, &recent, waiting, &mut report)
+                    .await
+                    .unwrap_or_else(|error| warn(&error));
+            }
             self.judge_passed(&room, &recent, waiting).await.unwrap_or_else(|error| warn(&error));
             // While a consumer works, it publishes the status itself, with more recent figures.
             if report.sent == 0 {
@@ -218,6 +222,9 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
 
     /// Lets pages know how fast the line moves while the shop is full.
     async fn judge_full(&self, room: &Room, space: &Space, waiting: u64) -> PortResult<()> {
+        if room.active_limit().is_some() && !space.is_known() {
+            return Ok(());
+        }
         let lately = space.let_in_lately(waiting, self.clock.now(), self.minute);
         if room.heeds_full(lately) {
             self.store.ledger().keep_while_full(lately).await?;

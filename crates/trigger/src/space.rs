@@ -3,15 +3,17 @@
 use std::time::Duration;
 
 use waitroom::ports::{ActiveVisitors, PortResult};
-use waitroom::{ActiveCount, Plan, Rate, Room, Timestamp, WindowAdmissions};
+use waitroom::{Plan, Rate, Room, Timestamp, WindowAdmissions};
 
 /// What a run found of the space in the shop.
 #[derive(Debug, Default)]
 pub(crate) struct Space {
     /// What the windows of the time that counts have let in.
     windows: Vec<WindowAdmissions>,
-    /// How many the last plan could let in at most, if the rate allowed more.
-    limited_to: Option<u64>,
+    /// How many the last plan could let in at most.
+    free: Option<u64>,
+    /// Whether the rate allowed more.
+    is_limited: bool,
     /// How often the run has waited to know it.
     waited: u32,
 }
@@ -41,23 +43,32 @@ impl Space {
         minute: Duration,
     ) -> PortResult<PlanFit> {
         let Some(limit) = room.active_limit() else { return Ok(PlanFit::For(plan)) };
-        let lifetimes = room.settings.lifetimes;
-        self.windows = ledger.window_admissions(limit.counts_since(lifetimes, now)).await?;
-        let active = ActiveCount::of(limit, lifetimes, &ledger.reports().await?, &self.windows, now);
+        let (active, windows) = ledger.active(*limit, room.settings.lifetimes, now).await?;
+        self.windows = windows;
         let free = active.free(limit);
-        self.limited_to = (free < plan.quota.into()).then_some(free);
+        (self.free, self.is_limited) = (Some(free), free < plan.quota.into());
         // Windows that have just ended count with their quota until their consumers have said how many it were.
         let may_be_more = || self.windows.iter().any(|window| window.may_tell_soon(now, minute));
-        if self.limited_to.is_some() && self.waited < Self::WAITS && may_be_more() {
+        if self.is_limited && self.waited < Self::WAITS && may_be_more() {
             self.waited += 1;
             return Ok(PlanFit::AskAgain);
         }
         Ok(plan.for_at_most(free).map_or(PlanFit::Full, PlanFit::For))
     }
 
+    /// Whether nobody could be planned for. Then no consumer looks whether somebody waits.
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_limited && self.free == Some(0)
+    }
+
+    /// Whether the run has fitted a plan into it. Otherwise it knows nothing of the space.
+    pub(crate) fn is_known(&self) -> bool {
+        self.free.is_some()
+    }
+
     /// How many a minute were lately let in, if the shop is full and holds these up who wait.
     pub(crate) fn let_in_lately(&self, waiting: u64, now: Timestamp, minute: Duration) -> Option<Rate> {
-        let is_full = self.limited_to.is_some_and(|free| free < waiting);
+        let is_full = self.is_limited && self.free.is_some_and(|free| free < waiting);
         is_full.then(|| WindowAdmissions::let_in_lately(&self.windows, now, minute))
     }
 }

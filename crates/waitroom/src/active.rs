@@ -10,7 +10,7 @@ use std::time::Duration;
 use pass::{GuardReport, SessionRules};
 use serde::{Deserialize, Serialize};
 
-use crate::{ActiveLimit, Lifetimes, Plan, Rate, Room, Timestamp};
+use crate::{ActiveLimit, Lifetimes, Plan, Rate, Room, SliceId, Timestamp};
 
 /// The latest report of a guard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,12 +24,12 @@ impl KeptReport {
     /// Of how many guards reports are kept.
     pub const MOST: usize = 20;
 
-    /// Puts this report in place of that guard's last one, unless that was made later. If there are too many, the one that came first
-    /// goes.
+    /// Puts this report in place of that guard's last one, unless that was made later. What came before a clock was set back was not.
+    /// If there are too many, the one that came first goes.
     pub fn keep_among(self, reports: &mut Vec<Self>) {
         let before = reports.iter_mut().find(|before| before.report.guard == self.report.guard);
         match before {
-            Some(before) if before.report.made > self.report.made => {}
+            Some(before) if before.report.made > self.report.made && before.received <= self.received => {}
             Some(before) => *before = self,
             None => {
                 if reports.len() >= Self::MOST {
@@ -67,25 +67,78 @@ pub struct ActiveCount {
 }
 
 impl ActiveLimit {
+    /// A guard takes no pass that is older.
+    pub const LONGEST_PASS: Duration = Duration::from_hours(1);
+    /// A pass may be older by this for a guard whose clock is not the room's.
+    const LEEWAY: Duration = Duration::from_secs(30);
+
     /// What a guard is told.
     pub fn session_rules(&self, lifetimes: Lifetimes) -> SessionRules {
-        // A guard takes no pass that is older than an hour. A window lasts one and a half minutes at most.
-        let counted = lifetimes.admission + Duration::from_mins(65);
+        // A window lasts one and a half minutes at most, and reports take half a minute.
+        let counted =
+            Self::comes_within(lifetimes, Self::LONGEST_PASS) + self.session + Duration::from_mins(2);
         let seconds = |time: Duration| time.as_secs();
         SessionRules { idle: seconds(self.idle), session: seconds(self.session), counted: seconds(counted) }
     }
 
-    /// How long before now a window may have ended of which somebody may still be in the shop.
-    pub fn counts_since(&self, lifetimes: Lifetimes, now: Timestamp) -> Timestamp {
-        now - (self.session + lifetimes.admission + Duration::from_mins(65))
+    /// For how long after a window somebody whom it admitted may come to the shop.
+    fn comes_within(lifetimes: Lifetimes, pass: Duration) -> Duration {
+        lifetimes.admission + pass.min(Self::LONGEST_PASS) + Self::LEEWAY
+    }
+}
+
+/// What guards have told, as far as it still counts.
+struct Told<'a> {
+    reports: Vec<&'a KeptReport>,
+    /// Up to when all of them have said who came.
+    until: Option<Timestamp>,
+    /// For how long after their window visitors may come, and may stay.
+    comes_within: Duration,
+    stays_within: Duration,
+}
+
+impl<'a> Told<'a> {
+    fn of(limit: &ActiveLimit, lifetimes: Lifetimes, reports: &'a [KeptReport], now: Timestamp) -> Self {
+        let pass = reports.iter().map(|kept| kept.report.pass).max().unwrap_or_default();
+        let comes_within = ActiveLimit::comes_within(lifetimes, Duration::from_secs(pass));
+        let stays_within = comes_within + limit.session;
+        // Whoever was in the shop at an older report has left, and so has everybody who was on the way then.
+        let reports: Vec<_> = reports.iter().filter(|kept| kept.received + stays_within > now).collect();
+        let longest_way = Duration::from_secs(SessionRules::LONGEST_WAY);
+        let until = reports.iter().map(|kept| kept.received.min(now) - longest_way).min();
+        // Without a guard nobody knows who came, and when: everybody counts for the length of a session.
+        let stays_within = if until.is_some() { stays_within } else { limit.session };
+        Self { reports, until, comes_within, stays_within }
+    }
+
+    /// Whether somebody may be in the shop, or on the way, whom a window has let in and no guard has named.
+    fn leaves_open(&self, window_ended: Timestamp, now: Timestamp) -> bool {
+        let have_come = self.until.is_some_and(|until| window_ended + self.comes_within <= until);
+        !have_come && window_ended + self.stays_within > now
+    }
+
+    /// How many of a window have opened a session.
+    fn opened(&self, plan: u64) -> u64 {
+        let opened =
+            self.reports.iter().map(|kept| kept.report.opened.get(&plan).copied().unwrap_or_default());
+        opened.fold(0, u64::saturating_add)
     }
 }
 
 impl ActiveCount {
-    /// A pass that a guard's clock takes for good may be older by this.
-    const LEEWAY: Duration = Duration::from_secs(30);
+    /// Since when windows have ended that may still count.
+    pub fn counts_since(
+        limit: &ActiveLimit,
+        lifetimes: Lifetimes,
+        reports: &[KeptReport],
+        now: Timestamp,
+    ) -> Timestamp {
+        let told = Told::of(limit, lifetimes, reports, now);
+        let may_be_there = now - told.stays_within;
+        told.until.map_or(may_be_there, |until| may_be_there.max(until - told.comes_within))
+    }
 
-    /// `windows` are those that ended since [`ActiveLimit::counts_since`], and those that have not.
+    /// `windows` are those that ended [since then](Self::counts_since), and those that have not. They are read after the reports.
     pub fn of(
         limit: &ActiveLimit,
         lifetimes: Lifetimes,
@@ -93,34 +146,14 @@ impl ActiveCount {
         windows: &[WindowAdmissions],
         now: Timestamp,
     ) -> Self {
-        // All sessions of an older report have ended.
-        let reports = || reports.iter().filter(|kept| kept.received + limit.session > now);
-        let longest_way = Duration::from_secs(SessionRules::LONGEST_WAY);
-        // Up to when all of them have told who came.
-        let told = reports().map(|kept| kept.received - longest_way).min();
-        let pass = reports().map(|kept| kept.report.pass).max().map_or(Duration::ZERO, Duration::from_secs);
-        // For how long after its window somebody may still come.
-        let comes_within = lifetimes.admission + pass + Self::LEEWAY;
-        let expected = |window: &WindowAdmissions| {
-            let stays = match told {
-                Some(told) if window.ends + comes_within <= told => return 0,
-                Some(_) => comes_within + limit.session,
-                // Without a guard nobody knows who came, and when: everybody counts for the length of a session.
-                None => limit.session,
-            };
-            if window.ends + stays <= now {
-                return 0;
-            }
-            let opened =
-                |kept: &KeptReport| kept.report.opened.get(&window.plan).copied().unwrap_or_default();
-            let opened = reports().map(opened).fold(0, u64::saturating_add);
-            window.at_most.saturating_sub(opened)
-        };
+        let told = Told::of(limit, lifetimes, reports, now);
+        let open = windows.iter().filter(|window| told.leaves_open(window.ends, now));
+        let expected = open.map(|window| window.at_most.saturating_sub(told.opened(window.plan)));
         Self {
-            sessions: reports().map(|kept| kept.report.live).fold(0, u64::saturating_add),
-            expected: windows.iter().map(expected).fold(0, u64::saturating_add),
-            guards: u64::try_from(reports().count()).unwrap_or(u64::MAX),
-            reported: reports().map(|kept| kept.received).min(),
+            sessions: told.reports.iter().map(|kept| kept.report.live).fold(0, u64::saturating_add),
+            expected: expected.fold(0, u64::saturating_add),
+            guards: u64::try_from(told.reports.len()).unwrap_or(u64::MAX),
+            reported: told.reports.iter().map(|kept| kept.received).min(),
         }
     }
 
@@ -134,20 +167,56 @@ impl ActiveCount {
     }
 }
 
+/// What is known of the admissions of a slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SliceAdmissions {
+    /// No consumer has taken it.
+    Untaken,
+    /// Its consumer has not said that it is over.
+    Unsaid,
+    /// At most so many, and no more follow.
+    AtMost(u64),
+}
+
 impl WindowAdmissions {
     /// How long after a window its consumers may say what they did. None runs so long.
     pub const SAID_WITHIN: Duration = Duration::from_mins(1);
-
     /// How long after a window the last consumer may take one of its slices.
     const TAKEN_WITHIN: Duration = Duration::from_secs(1);
+    /// How long before now a window begins at the latest, unless a wrong clock has planned it.
+    const AHEAD: Duration = Duration::from_mins(2);
 
-    /// `admitted` is what its consumers have said at the end, if all have, or what is known without them.
-    pub fn of(plan: &Plan, room: &Room, admitted: Option<u64>, now: Timestamp) -> Self {
+    /// `of_slice` is asked for each slice of the plan.
+    pub fn of(
+        plan: &Plan,
+        room: &Room,
+        now: Timestamp,
+        of_slice: impl Fn(SliceId) -> SliceAdmissions,
+    ) -> Self {
+        let ends = Self::end(plan, room, now);
+        let is_over = ends + Self::TAKEN_WITHIN <= now;
+        let (mut at_most, mut is_sure) = (0, is_over);
+        for (slice, quota) in plan.slice_quotas() {
+            let admitted = match of_slice(slice) {
+                SliceAdmissions::Untaken if is_over => 0,
+                SliceAdmissions::AtMost(admitted) if is_over => admitted,
+                SliceAdmissions::AtMost(_) | SliceAdmissions::Untaken | SliceAdmissions::Unsaid => {
+                    is_sure = false;
+                    u64::from(quota)
+                }
+            };
+            at_most += admitted;
+        }
+        Self { plan: plan.number, ends, at_most, is_sure }
+    }
+
+    /// When the window ends, or another change of the valve begins another. One that a wrong clock has planned ahead never comes: other
+    /// plans took its place.
+    fn end(plan: &Plan, room: &Room, now: Timestamp) -> Timestamp {
         let next = room.valves.after(plan.valve_from).map(|change| change.from);
         let ends = next.map_or(plan.window.end, |next| next.min(plan.window.end));
-        let admitted = admitted.filter(|_| ends + Self::TAKEN_WITHIN <= now);
-        let at_most = admitted.unwrap_or(plan.quota.into());
-        Self { plan: plan.number, ends, at_most, is_sure: admitted.is_some() }
+        let is_ahead = plan.window.start > now + Self::AHEAD && plan.window.start != plan.valve_from;
+        if is_ahead { ends.min(now - Self::TAKEN_WITHIN) } else { ends }
     }
 
     /// Whether it may be sure soon: the window is just over, or will be.
@@ -189,6 +258,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::Window;
     use crate::fixture::{self, MINUTE};
 
     const LIMIT: ActiveLimit =
@@ -201,7 +271,7 @@ mod tests {
 
     fn report(of: u8, ago: Duration, live: u64, opened: &[(u64, u64)]) -> KeptReport {
         let guard = format!("guard-{of:010}").try_into().unwrap();
-        let opened = BTreeMap::from_iter(opened.iter().copied());
+        let opened: BTreeMap<_, _> = opened.iter().copied().collect();
         let report = GuardReport { guard, made: (NOW - ago).as_millis(), pass: 300, live, opened };
         KeptReport { report, received: NOW - ago }
     }
@@ -216,6 +286,10 @@ mod tests {
     }
 
     const JUST_NOW: Duration = Duration::from_secs(5);
+
+    fn just_before(time: Duration) -> Duration {
+        time.saturating_sub(JUST_NOW)
+    }
 
     #[test]
     fn whoever_is_let_in_counts_until_a_guard_says_that_they_came() {
@@ -234,9 +308,9 @@ mod tests {
     #[test]
     fn whoever_does_not_come_counts_as_long_as_they_may() {
         // Ten minutes of the admission, five of the pass, half a minute of leeway and half a minute of the report's way.
-        let may_come = Duration::from_secs(16 * 60);
+        let may_come = Duration::from_mins(16);
         let just_reported = [report(1, Duration::ZERO, 0, &[])];
-        assert_eq!(count(&just_reported, &[window(1, may_come - JUST_NOW, 30)]), (0, 30));
+        assert_eq!(count(&just_reported, &[window(1, just_before(may_come), 30)]), (0, 30));
         assert_eq!(count(&just_reported, &[window(1, may_come, 30)]), (0, 0));
     }
 
@@ -247,14 +321,75 @@ mod tests {
         // Whoever was on the way when it last reported may have come meanwhile, and may stay for two hours.
         assert_eq!(silent(hour, &[window(1, hour + MINUTE, 50)]), (40, 20));
         assert_eq!(silent(hour, &[window(9, MINUTE * 30, 50)]), (40, 50));
-        // Its sessions end, at the latest, two hours after its report. Those of one that never reports again are forgotten then.
-        assert_eq!(silent(hour * 2, &[window(1, hour * 2, 50)]), (0, 0));
+        // Whoever was on the way then comes within 15 and a half minutes, and stays for two hours. One that never reports again is
+        // forgotten afterwards.
+        let stays = Duration::from_secs(930) + hour * 2;
+        assert_eq!(silent(just_before(stays), &[window(1, just_before(stays), 50)]), (40, 20));
+        assert_eq!(silent(just_before(stays), &[window(9, hour * 2, 50)]), (40, 50));
+        assert_eq!(silent(stays, &[window(1, stays, 50), window(9, just_before(hour * 2), 50)]), (0, 50));
         let silent_and_not = [report(1, hour, 40, &[(1, 30)]), report(2, JUST_NOW, 7, &[(1, 5)])];
         assert_eq!(
             count(&silent_and_not, &[window(1, hour + MINUTE, 50)]),
             (47, 15),
             "the silent one decides"
         );
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_stops_no_reports() {
+        let ahead = report(1, Duration::ZERO, 7, &[]);
+        let ahead = KeptReport { received: NOW + MINUTE * 120, ..ahead };
+        let ahead = KeptReport {
+            report: GuardReport { made: (NOW + MINUTE * 120).as_millis(), ..ahead.report },
+            ..ahead
+        };
+        let mut reports = vec![ahead.clone()];
+        assert_eq!(count(&reports, &[window(1, MINUTE, 30)]), (7, 30), "nobody has told of the future");
+        report(1, Duration::ZERO, 9, &[]).keep_among(&mut reports);
+        assert_eq!(reports, [report(1, Duration::ZERO, 9, &[])]);
+        report(1, MINUTE, 5, &[]).keep_among(&mut reports);
+        assert_eq!(reports, [report(1, MINUTE, 5, &[])], "received before, by the clock of now");
+    }
+
+    #[test]
+    fn a_window_counts_with_the_quota_of_each_slice_that_has_not_said_what_it_did() {
+        use SliceAdmissions::{AtMost, Unsaid, Untaken};
+        let (plan, room) = (fixture::plan(2500), fixture::room(2500));
+        let slices: Vec<_> = plan.slice_quotas().map(|(_, quota)| quota).collect();
+        assert_eq!(slices, [1000, 1000, 500]);
+        let counted = |of: [SliceAdmissions; 3], after| {
+            let window = WindowAdmissions::of(&plan, &room, plan.window.end + after, |slice| {
+                of[usize::from(slice.index)]
+            });
+            (window.at_most, window.is_sure)
+        };
+        let second = Duration::from_secs(1);
+        assert_eq!(counted([AtMost(7), AtMost(8), Untaken], second), (15, true));
+        assert_eq!(counted([AtMost(7), Unsaid, Untaken], MINUTE), (1007, false));
+        assert_eq!(
+            counted([AtMost(7), AtMost(8), Untaken], Duration::ZERO),
+            (2500, false),
+            "a consumer may still begin"
+        );
+    }
+
+    #[test]
+    fn a_window_of_a_wrong_clock_is_over() {
+        let (plan, room) = (fixture::plan(600), fixture::room(600));
+        let now = plan.window.start;
+        let window = Window { start: now + MINUTE * 120, end: now + MINUTE * 121 };
+        let plan = Plan { window, ..plan };
+        let window = WindowAdmissions::of(&plan, &room, now, |_| SliceAdmissions::AtMost(7));
+        assert_eq!((window.at_most, window.is_sure), (7, true));
+    }
+
+    #[test]
+    fn only_windows_that_may_count_are_read() {
+        let since =
+            |reports: &[KeptReport]| NOW.since(ActiveCount::counts_since(&LIMIT, lifetimes(), reports, NOW));
+        assert_eq!(since(&[]), MINUTE * 120);
+        assert_eq!(since(&[report(1, Duration::ZERO, 0, &[])]), Duration::from_mins(16));
+        assert_eq!(since(&[report(1, MINUTE * 60, 0, &[])]), Duration::from_mins(76));
     }
 
     #[test]

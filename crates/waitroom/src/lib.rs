@@ -79,7 +79,7 @@ mod valve;
 mod virtual_line;
 mod web_url;
 
-pub use active::{ActiveCount, KeptReport, WindowAdmissions};
+pub use active::{ActiveCount, KeptReport, SliceAdmissions, WindowAdmissions};
 pub use active_limit::ActiveLimit;
 pub use admission::{Admission, AdmittedBy};
 pub use audit::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author, StateChange};

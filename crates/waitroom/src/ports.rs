@@ -17,9 +17,10 @@ use pass::{KeyRecord, KeyRefusal, SecretKeys};
 
 use crate::throttle_rules::{Baseline, Finding};
 use crate::{
-    Admission, AuditEntry, AuditNote, Author, CountedSlot, DoorPermits, Epoch, HelpCall, HelpCode,
-    IssuedTickets, KeptReport, KeyOrder, LineProgress, LineReach, LineStatus, LineTotals, MinuteRecord,
-    Place, Plan, Rate, Room, Slice, SliceId, Stock, Timestamp, Token, Turnout, Window, WindowAdmissions,
+    ActiveCount, ActiveLimit, Admission, AuditEntry, AuditNote, Author, CountedSlot, DoorPermits, Epoch,
+    HelpCall, HelpCode, IssuedTickets, KeptReport, KeyOrder, Lifetimes, LineProgress, LineReach, LineStatus,
+    LineTotals, MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Stock, Timestamp, Token, Turnout,
+    Window, WindowAdmissions,
 };
 
 /// A failed call to a port: what was attempted, and what the caller may assume.
@@ -256,12 +257,28 @@ pub trait ActiveVisitors: GuardReports {
 
     /// At most how many each window of this epoch has admitted: those that ended since `since`, and those that have not.
     ///
-    /// Exactly, once all of its consumers have [said](SliceProgress::at_most) that they are done. Until then, and for a while after the
-    /// window, it may have admitted its quota. What a consumer of another process or function never said stays in doubt for ever.
+    /// Exactly, once all of its consumers have [said](SliceProgress::at_most) that they are done. Until then a slice may have admitted its
+    /// quota; for ever, if its consumer never says so and the store does not count admissions itself.
     fn window_admissions(
         &self,
         since: Timestamp,
     ) -> impl Future<Output = PortResult<Vec<WindowAdmissions>>> + Send;
+
+    /// How many are in the shop, in a room with this limit, and what its windows let in.
+    fn active(
+        &self,
+        limit: ActiveLimit,
+        lifetimes: Lifetimes,
+        now: Timestamp,
+    ) -> impl Future<Output = PortResult<(ActiveCount, Vec<WindowAdmissions>)>> + Send {
+        async move {
+            let reports = self.reports().await?;
+            // After the reports: whom a window lets in later is in none of them.
+            let since = ActiveCount::counts_since(&limit, lifetimes, &reports, now);
+            let windows = self.window_admissions(since).await?;
+            Ok((ActiveCount::of(&limit, lifetimes, &reports, &windows, now), windows))
+        }
+    }
 
     /// Keeps with the room how many a minute were lately let in while the shop is full, unless it [heeds](Room::heeds_full) no
     /// difference.
@@ -386,7 +403,7 @@ pub struct SliceProgress {
     pub lowest: Option<u64>,
     /// How many places from their turn visitors leave the line, if that has changed. The latest record counts.
     pub disorder: Option<u64>,
-    /// Once the slice is over, in a room that counts active visitors: how many it may have admitted.
+    /// Once the slice is over: how many it may have admitted.
     pub at_most: Option<u32>,
 }
 

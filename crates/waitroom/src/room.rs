@@ -8,8 +8,8 @@ use url::Url;
 
 use crate::valve::WantedValve;
 use crate::{
-    ActiveLimit, Epoch, Message, Mode, Notice, Rate, RehearsalMark, RoomState, Settings, Standing, Stock,
-    StockSize, Stretch, Timestamp, Turnout, Valve, ValveChange, ValveSchedule, WebUrl,
+    ActiveLimit, Admission, Epoch, Message, Mode, Notice, Rate, RehearsalMark, RoomState, Settings, Standing,
+    Stock, StockSize, Stretch, Timestamp, Turnout, Valve, ValveChange, ValveSchedule, WebUrl,
 };
 
 /// A room as the ledger stores it: the operator's settings, and its state.
@@ -284,6 +284,13 @@ impl Room {
     /// How many may be in the shop at once. Visitors of a rehearsal don't go there, so it doesn't hold them up.
     pub fn active_limit(&self) -> Option<&ActiveLimit> {
         self.settings.active.as_ref().filter(|_| self.rehearsal.is_none())
+    }
+
+    /// Whether somebody with this admission may still enter. A limit of active visitors counts on it that nobody comes later than the room
+    /// says now.
+    pub fn still_lets_in(&self, admission: &Admission, now: Timestamp) -> bool {
+        let comes_in_time = admission.at + self.settings.lifetimes.admission > now;
+        admission.is_valid(now) && (self.settings.active.is_none() || comes_in_time)
     }
 
     /// At what rate the line moves: that in force, or what the full shop leaves of it. Pages reckon with it.

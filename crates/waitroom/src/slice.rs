@@ -41,6 +41,12 @@ impl Plan {
         (0..plan.slice_count()).map(move |index| plan.slice(index, minute))
     }
 
+    /// The slices, and how many each may release.
+    pub fn slice_quotas(&self) -> impl Iterator<Item = (SliceId, u32)> + use<> {
+        let (plan, people) = (*self, self.slice_batches() * BATCH);
+        self.slice_ids().map(move |id| (id, (plan.quota - u32::from(id.index) * people).min(people)))
+    }
+
     pub fn slice_ids(&self) -> impl Iterator<Item = SliceId> + use<> {
         let plan = self.number;
         (0..self.slice_count()).map(move |index| SliceId::new(plan, index))

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_admissions_once_everybody_had_time_to_come() {
+    fn a_window_counts_once_everybody_had_time_to_come() {
         let at = |seconds: u64| Timestamp::from_millis(seconds * 1000);
         let counted = Turnout::counted_at(at(3600), Duration::from_mins(1));
         assert_eq!(counted, Window { start: at(3600 - 780), end: at(3600 - 180) });

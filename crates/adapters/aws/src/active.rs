@@ -1,7 +1,7 @@
 //! Who is in the shop: what its guards report, in one item, and what the windows have let in.
 
 use waitroom::ports::{ActiveVisitors, Fault, GuardReports, PortError, PortResult};
-use waitroom::{KeptReport, Rate, Room, Timestamp, WindowAdmissions};
+use waitroom::{KeptReport, Rate, Room, SliceAdmissions, SliceId, Timestamp, WindowAdmissions};
 
 use crate::AwsStore;
 use crate::expressions;
@@ -75,7 +75,10 @@ impl ActiveVisitors for AwsStore {
                 if plan.window.end < since {
                     return Ok(counts);
                 }
-                counts.push(WindowAdmissions::of(&plan, &room, items.admitted, now));
+                let of_slice = |slice: SliceId| {
+                    items.admitted.get(&slice.index).copied().unwrap_or(SliceAdmissions::Untaken)
+                };
+                counts.push(WindowAdmissions::of(&plan, &room, now, of_slice));
             }
             newest = oldest - 1;
         }

@@ -29,8 +29,8 @@ use waitroom::throttle_rules::{Finding, Sample, Verdict};
 use waitroom::{
     ActiveLimit, Admission, AdmittedBy, AuditEntry, AuditNote, AuditSubject, Author, CountedSlot, HelpCall,
     IssuedTickets, KeptReport, Lifetimes, LineTotals, MinuteRecord, Mode, Notice, ObservedLine, Place, Plan,
-    Rate, Room, RoomState, Settings, SliceId, Stretch, Ticket, Timestamp, Token, UsedTime, VirtualLine,
-    Window, fixture,
+    Rate, Room, RoomState, Settings, SliceAdmissions, SliceId, Stretch, Ticket, Timestamp, Token, UsedTime,
+    VirtualLine, Window, fixture,
 };
 
 use crate::active::GuardsItem;
@@ -165,7 +165,10 @@ fn items_of_format_1_are_read() {
         Ok(admission(AdmittedBy::Door))
     );
     assert_eq!(decode_plan(7, item(Key::Window(7))), Ok(plan()));
-    assert_eq!(SlicesItem::decode(SLICES, item(SLICES)), said(15, None, None));
+    assert_eq!(
+        SlicesItem::decode(SLICES, item(SLICES)),
+        Ok(said(15, None, &[(0, SliceAdmissions::Unsaid), (1, SliceAdmissions::Unsaid)]))
+    );
     assert_eq!(ProgressItem::decode(item(Key::Progress)), Ok(progress()));
     let tickets = Reader::open(Key::Tickets, item(Key::Tickets)).unwrap();
     assert_eq!(tickets.number("last"), Ok(4800));
@@ -365,12 +368,15 @@ fn limited_items() -> Vec<Item> {
 fn a_room_with_a_limit_of_active_visitors_is_read() {
     let items = read(ACTIVE);
     assert_eq!(decode_room(&items[&Key::Room.id()]), Ok(limited_room()));
-    assert_eq!(SlicesItem::decode(SLICES, &items[&SLICES.id()]), said(10, None, Some(11)));
+    assert_eq!(
+        SlicesItem::decode(SLICES, &items[&SLICES.id()]),
+        Ok(said(10, None, &[(0, SliceAdmissions::AtMost(11))]))
+    );
     assert_eq!(GuardsItem::decode(&items[&Key::Guards.id()]), Ok(guards()));
 }
 
-fn said(recorded: u64, lowest: Option<u64>, admitted: Option<u64>) -> Result<SlicesItem, ItemError> {
-    Ok(SlicesItem { recorded, lowest, admitted })
+fn said(recorded: u64, lowest: Option<u64>, admitted: &[(u16, SliceAdmissions)]) -> SlicesItem {
+    SlicesItem { recorded, lowest, admitted: admitted.iter().copied().collect() }
 }
 
 fn call() -> HelpCall {
@@ -438,7 +444,10 @@ fn items_with_every_attribute_are_read() {
     let admitted = decode_admission(token_of_waiter(), item(Key::Admission(token_of_waiter())));
     assert_eq!(admitted, Ok(admission(AdmittedBy::Slice(SliceId { plan: 7, index: 2 }))));
     assert_eq!(decode_plan(7, item(Key::Window(7))), Ok(complete_plan()));
-    assert_eq!(SlicesItem::decode(SLICES, item(SLICES)), said(10, Some(4100), None));
+    assert_eq!(
+        SlicesItem::decode(SLICES, item(SLICES)),
+        Ok(said(10, Some(4100), &[(0, SliceAdmissions::Unsaid)]))
+    );
     assert_eq!(ProgressItem::decode(item(Key::Progress)), Ok(complete_progress()));
     let issued = IssuedTickets { last: 4800, at: Timestamp::from_millis(1_700_000_000_000) };
     assert_eq!(decode_tickets(item(Key::Tickets)), Ok(issued));

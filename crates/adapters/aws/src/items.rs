@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use waitroom::ports::{PortError, ThrottleMemory};
 use waitroom::{
     Admission, AdmittedBy, AuditEntry, CountedSlot, IssuedTickets, LineProgress, LineTotals, MinuteRecord,
-    Place, Plan, Rate, Timestamp, Token, UsedTime, Window,
+    Place, Plan, Rate, SliceAdmissions, Timestamp, Token, UsedTime, Window,
 };
 
 use crate::keys::Key;
@@ -272,13 +272,13 @@ pub(crate) fn decode_plan(plan: u64, item: &Item) -> Result<Plan, ItemError> {
     })
 }
 /// What the slices of a group have said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SlicesItem {
     pub(crate) recorded: u64,
     /// The lowest ticket that the line delivered to one of them.
     pub(crate) lowest: Option<u64>,
-    /// At most how many they have admitted, if all that were taken have said so.
-    pub(crate) admitted: Option<u64>,
+    /// What those that were taken have admitted.
+    pub(crate) admitted: HashMap<u16, SliceAdmissions>,
 }
 
 impl SlicesItem {
@@ -288,13 +288,15 @@ impl SlicesItem {
             let names = item.keys().filter(move |name| name.starts_with(prefix));
             names.map(move |name| reader.number(name)).collect::<Result<Vec<_>, _>>()
         };
-        let sum = |numbers: &[u64]| numbers.iter().copied().fold(0, u64::saturating_add);
-        let taken = item.keys().filter(|name| name.starts_with("claim_")).count();
-        let at_most = numbers("at_most_")?;
+        let taken = item.keys().filter_map(|name| name.strip_prefix("claim_")?.parse::<u16>().ok());
+        let admitted = taken.map(|index| {
+            let said = reader.optional(&format!("at_most_{index}"), Reader::number)?;
+            Ok((index, said.map_or(SliceAdmissions::Unsaid, SliceAdmissions::AtMost)))
+        });
         Ok(Self {
-            recorded: sum(&numbers("released_")?),
+            recorded: numbers("released_")?.into_iter().fold(0, u64::saturating_add),
             lowest: numbers("lowest_")?.into_iter().min(),
-            admitted: (at_most.len() == taken).then(|| sum(&at_most)),
+            admitted: admitted.collect::<Result<_, ItemError>>()?,
         })
     }
 }
@@ -479,17 +481,21 @@ pub(crate) mod tests {
 
     #[test]
     fn records_of_a_page_are_added_up() {
+        use SliceAdmissions::{AtMost, Unsaid};
+
         let group = Key::Slices(7, 0);
         let claims = [("claim_0", text("a")), ("claim_1", text("b")), ("released_0", number(10u64))];
         let mut recorded = item(group, claims);
-        let slices = |recorded, lowest, admitted| Ok(SlicesItem { recorded, lowest, admitted });
-        assert_eq!(SlicesItem::decode(group, &recorded), slices(10, None, None));
+        let slices = |recorded, lowest, [first, second]: [SliceAdmissions; 2]| {
+            Ok(SlicesItem { recorded, lowest, admitted: HashMap::from([(0, first), (1, second)]) })
+        };
+        assert_eq!(SlicesItem::decode(group, &recorded), slices(10, None, [Unsaid; 2]));
         recorded.insert("released_1".into(), number(5u64));
         recorded.extend([("lowest_0".to_owned(), number(40u64)), ("lowest_1".to_owned(), number(41u64))]);
         recorded.insert("at_most_0".into(), number(11u64));
-        assert_eq!(SlicesItem::decode(group, &recorded), slices(15, Some(40), None), "one has not said it");
+        assert_eq!(SlicesItem::decode(group, &recorded), slices(15, Some(40), [AtMost(11), Unsaid]));
         recorded.insert("at_most_1".into(), number(5u64));
-        assert_eq!(SlicesItem::decode(group, &recorded), slices(15, Some(40), Some(16)));
+        assert_eq!(SlicesItem::decode(group, &recorded), slices(15, Some(40), [AtMost(11), AtMost(5)]));
     }
 
     /// Asserts that an attribute that is missing, of another type or out of bounds is an error that names it.

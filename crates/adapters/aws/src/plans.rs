@@ -5,13 +5,14 @@
 //! parts: what closed plans released, which is stored in `progress`, and what the slices of open plans have recorded.
 //! Writing a plan closes those whose window ended a minute ago. No consumer runs that long after its window.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use futures_util::future;
 use waitroom::ports::{
     ConsumerRun, Fault, PlanRecord, Plans, PortError, PortResult, SliceProgress, Slices, StatusBoard, Taken,
 };
-use waitroom::{LineProgress, LineReach, LineStatus, Plan, SliceId};
+use waitroom::{LineProgress, LineReach, LineStatus, Plan, SliceAdmissions, SliceId};
 
 use crate::AwsStore;
 use crate::expressions;
@@ -37,8 +38,8 @@ pub(crate) struct PlanItems {
     groups: Vec<Key>,
     pub(crate) recorded: u64,
     lowest: Option<u64>,
-    /// At most how many its slices have admitted, if all that were taken have said so.
-    pub(crate) admitted: Option<u64>,
+    /// What its slices have admitted, as far as they were taken.
+    pub(crate) admitted: HashMap<u16, SliceAdmissions>,
 }
 
 /// The items of a plan's slices.
@@ -71,14 +72,13 @@ impl AwsStore {
         let mut found = self.table.get_all(attempt, keys).await?;
         let mut items_of = |plan: Option<Plan>| {
             let mut items =
-                PlanItems { plan, groups: Vec::new(), recorded: 0, lowest: None, admitted: Some(0) };
+                PlanItems { plan, groups: Vec::new(), recorded: 0, lowest: None, admitted: HashMap::new() };
             for group in plan.iter().flat_map(groups) {
                 if let Some(item) = found.remove(&group.id()) {
                     let slices = SlicesItem::decode(group, &item)?;
                     items.recorded = items.recorded.saturating_add(slices.recorded);
                     items.lowest = items.lowest.into_iter().chain(slices.lowest).min();
-                    items.admitted =
-                        items.admitted.zip(slices.admitted).map(|(all, some)| all.saturating_add(some));
+                    items.admitted.extend(slices.admitted);
                     items.groups.push(group);
                 }
             }
@@ -171,6 +171,11 @@ impl Slices for AwsStore {
     async fn record(&self, slice: SliceId, progress: SliceProgress) -> PortResult<()> {
         let SliceProgress { released, reached, lowest, disorder, at_most } = progress;
         let attempt = "record a slice's progress";
+        // First: until it is said, the whole quota counts.
+        if let Some(at_most) = at_most {
+            let say = expressions::say_at_most(slice, at_most);
+            self.table.update(attempt, Key::slices_with(slice), say).await?;
+        }
         let mut last = self.last_record.of(slice);
         if last.released < released {
             // Ignored if the condition fails: then more is recorded already, or nobody has taken the slice.
@@ -179,10 +184,6 @@ impl Slices for AwsStore {
                 .await?;
             last.released = released;
             self.last_record.keep(slice, last);
-        }
-        if let Some(at_most) = at_most {
-            let say = expressions::say_at_most(slice, at_most);
-            self.table.update(attempt, Key::slices_with(slice), say).await?;
         }
         if last.reached < reached {
             let raise = expressions::raise_reached(slice.plan, reached);

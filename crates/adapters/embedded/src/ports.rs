@@ -1,7 +1,7 @@
 //! The ports. Reads use the memory or the last commit. Every change is one closure over the tables, and is durable
 //! when its future resolves.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use waitroom::ports::{
 use waitroom::{
     Admission, AuditEntry, AuditNote, AuditSubject, Author, BATCH, CountedSlot, DoorPermits, Epoch, HelpCall,
     HelpCode, IssuedTickets, KeptReport, LineProgress, LineReach, LineStatus, Place, Plan, Rate, Room,
-    SliceId, Stock, Timestamp, Token, Turnout, Window, WindowAdmissions,
+    SliceAdmissions, SliceId, Stock, Timestamp, Token, Turnout, Window, WindowAdmissions,
 };
 
 use crate::EmbeddedStore;
@@ -309,12 +309,10 @@ impl ActiveVisitors for EmbeddedStore {
                 if plan.window.end < since {
                     break;
                 }
-                counts.push(WindowAdmissions::of(
-                    &plan,
-                    &room,
-                    admitted(&slices, &plan, over.of(plan.number), now)?,
-                    now,
-                ));
+                let known = admitted(&slices, &plan, over.of(plan.number), now)?;
+                let of_slice =
+                    |slice: SliceId| known.get(&slice.index).copied().unwrap_or(SliceAdmissions::Untaken);
+                counts.push(WindowAdmissions::of(&plan, &room, now, of_slice));
             }
             Ok(counts)
         })
@@ -329,19 +327,23 @@ impl ActiveVisitors for EmbeddedStore {
     }
 }
 
-/// How many a plan has admitted, if that is sure: its consumers have said that they are over, or are by now.
+/// What the slices of a plan that were taken have admitted, once their consumers have said that they are over, or none can run any more.
 fn admitted(
     slices: &impl ReadableTable<(u64, u16), SliceRecord>,
     plan: &Plan,
     over: Option<&HashSet<u16>>,
     now: Timestamp,
-) -> Result<Option<u64>, TableError> {
-    let (mut taken, mut admitted) = (0, 0);
-    for slice in slices.range((plan.number, 0)..=(plan.number, u16::MAX))? {
-        (taken, admitted) = (taken + 1, admitted + u64::from(slice?.1.value().2));
-    }
+) -> Result<HashMap<u16, SliceAdmissions>, TableError> {
     let is_long_over = plan.window.end + WindowAdmissions::SAID_WITHIN <= now;
-    Ok((is_long_over || taken == over.map_or(0, HashSet::len)).then_some(admitted))
+    let mut known = HashMap::new();
+    for slice in slices.range((plan.number, 0)..=(plan.number, u16::MAX))? {
+        let (key, record) = slice?;
+        let (_, index) = key.value();
+        let is_over = is_long_over || over.is_some_and(|over| over.contains(&index));
+        let admitted = SliceAdmissions::AtMost(record.value().2.into());
+        known.insert(index, if is_over { admitted } else { SliceAdmissions::Unsaid });
+    }
+    Ok(known)
 }
 
 /// How many the slices of a plan have recorded as released.

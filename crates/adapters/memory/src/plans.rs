@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use waitroom::ports::{ConsumerRun, PlanRecord, SliceProgress, Taken};
-use waitroom::{LineProgress, Plan, Room, SliceId, Timestamp, Turnout, Window, WindowAdmissions};
+use waitroom::{
+    LineProgress, Plan, Room, SliceAdmissions, SliceId, Timestamp, Turnout, Window, WindowAdmissions,
+};
 
 #[derive(Debug, Default)]
 pub(crate) struct PlanBook {
@@ -73,15 +75,19 @@ impl PlanBook {
         let of_this_epoch =
             self.plans.range(self.last_plan_before_epoch + 1..).rev().map(|(_, record)| record.plan);
         let counted = of_this_epoch.take_while(|plan| plan.window.end >= since);
-        counted.map(|plan| WindowAdmissions::of(&plan, room, self.admitted(&plan, now), now)).collect()
+        counted
+            .map(|plan| WindowAdmissions::of(&plan, room, now, |slice| self.admitted(&plan, slice, now)))
+            .collect()
     }
 
-    /// How many a plan has admitted, if that is sure: its consumers have said that they are over, or are by now.
-    fn admitted(&self, plan: &Plan, now: Timestamp) -> Option<u64> {
+    /// What a slice has admitted, once its consumer has said that it is over, or none can run any more.
+    fn admitted(&self, plan: &Plan, slice: SliceId, now: Timestamp) -> SliceAdmissions {
         let is_long_over = plan.window.end + WindowAdmissions::SAID_WITHIN <= now;
-        let slices = || plan.slice_ids().filter_map(|id| self.slices.get(&id));
-        let is_sure = is_long_over || slices().all(|slice| slice.is_over);
-        is_sure.then(|| slices().map(|slice| u64::from(slice.admitted)).sum())
+        match self.slices.get(&slice) {
+            None => SliceAdmissions::Untaken,
+            Some(taken) if taken.is_over || is_long_over => SliceAdmissions::AtMost(taken.admitted.into()),
+            Some(_) => SliceAdmissions::Unsaid,
+        }
     }
 
     /// How many were admitted in this epoch: also those whom their slices have not recorded yet.

@@ -7,7 +7,7 @@ use functions::door::{
 use functions::{FunctionSetup, Metric, request_span, variable, warm_up};
 use lambda_http::tower::Service;
 use lambda_http::{Adapter, Body, Request, RequestExt, service_fn};
-use producer::{Producer, SystemTokens};
+use producer::{Producer, ProducerError, SystemTokens};
 use tracing::Instrument;
 use waitroom::Scheme;
 use waitroom::ports::Clock;
@@ -28,10 +28,19 @@ pub(crate) async fn run() -> Result<(), lambda_http::Error> {
         }
         let span = request_span(&room, &request.lambda_context().request_id);
         if is_report(&request) {
-            let taken = producer.take_report(authorization(&request), request.body()).instrument(span).await;
-            return match taken {
+            let taken = async {
+                let refusal = producer.refuses_report(authorization(&request)).await?;
+                match refusal {
+                    Some(refusal) => Ok(refusal),
+                    None => producer.keep_report(request.body()).await,
+                }
+            };
+            return match taken.instrument(span).await {
                 Ok(answer) => Ok(told(answer)?),
-                Err(error) => Ok(producer.refuse(&error).into_response().map(Body::from)),
+                Err(error) => {
+                    let error: ProducerError = error;
+                    Ok(producer.refuse_report(&error).into_response().map(Body::from))
+                }
             };
         }
         let cookies = cookies(&request);

@@ -21,9 +21,7 @@ pub(crate) async fn count(
     now: Timestamp,
 ) -> PortResult<Option<ActiveStatus>> {
     let Some(limit) = room.active_limit() else { return Ok(None) };
-    let lifetimes = room.settings.lifetimes;
-    let windows = ledger.window_admissions(limit.counts_since(lifetimes, now)).await?;
-    let count = ActiveCount::of(limit, lifetimes, &ledger.reports().await?, &windows, now);
+    let (count, _) = ledger.active(*limit, room.settings.lifetimes, now).await?;
     Ok(Some(ActiveStatus { limit: limit.visitors, count }))
 }
 

@@ -45,8 +45,8 @@ pub fn found(finding: &Finding) -> String {
 pub fn rate(status: &Status) -> String {
     let (wanted, in_force) = (status.room.settings.rate, status.line.rate);
     let is_well = status.findings.last().is_some_and(|finding| finding.verdict == Verdict::Well);
-    if let Some(lately) = status.room.while_full {
-        return format!("{wanted} a minute; the shop is full, so {lately} a minute as visitors leave it");
+    if status.room.while_full.is_some() {
+        return format!("{wanted} a minute; the shop is full, so {in_force} a minute as visitors leave it");
     }
     match (status.line.slow, is_well) {
         (false, _) if in_force > wanted => format!("{wanted} a minute, {in_force} while some don't come"),
@@ -83,7 +83,7 @@ pub fn active(status: &Status, now: Timestamp) -> Option<String> {
     let guards = if count.guards == 1 {
         format!("the guard reported {ago} ago")
     } else {
-        format!("{} guards report, the last {ago} ago", count.guards)
+        format!("{} guards report, the one longest ago {ago} ago", count.guards)
     };
     Some(format!("{visitors} of {limit}: {sessions} in the shop and {expected} on the way; {guards}"))
 }

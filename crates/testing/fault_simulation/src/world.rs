@@ -18,7 +18,7 @@ use futures_util::task::LocalSpawnExt;
 use memory::{LineBehaviour, MemoryLine};
 use parking_lot::Mutex;
 use pass::{GuardReport, KeyRecord, ReportKey};
-use producer::{DoorAnswer, DoorRequest, PlaceLimit, Producer, ProducerError};
+use producer::{DoorAnswer, DoorRequest, PlaceLimit, Producer, ProducerError, ReportAnswer};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use simulation::SimClock;
@@ -307,10 +307,23 @@ impl World {
     }
 
     /// A guard's report arrives at the room, which may fail to keep it.
-    pub fn report(&mut self, key: &ReportKey, report: &GuardReport) {
-        let (producer, authorization) = (self.process().producer.clone(), format!("Bearer {}", key.as_str()));
+    pub fn report(&mut self, key: &ReportKey, report: &GuardReport) -> Arc<Mutex<Option<ReportAnswer>>> {
         let body = serde_json::to_vec(report).expect("a report is JSON");
-        self.spawn(async move { drop(producer.take_report(Some(&authorization), &body).await) });
+        self.report_text(key.as_str(), body)
+    }
+
+    /// The same, of anything that somebody sends with this key.
+    pub fn report_text(&mut self, key: &str, body: Vec<u8>) -> Arc<Mutex<Option<ReportAnswer>>> {
+        let (producer, authorization) = (self.process().producer.clone(), format!("Bearer {key}"));
+        let told = Arc::new(Mutex::new(None));
+        let answer = told.clone();
+        self.spawn(async move {
+            *answer.lock() = match producer.refuses_report(Some(&authorization)).await {
+                Ok(None) => producer.keep_report(&body).await.ok(),
+                refused => refused.ok().flatten(),
+            };
+        });
+        told
     }
 
     /// Changes the room as the operator would, now.

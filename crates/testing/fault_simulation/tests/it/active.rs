@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use emulators::thirds;
 use fault_simulation::{InjectedFault, PortCall, World};
 use pass::{Claims, GuardReport, ReportKey};
-use producer::DoorRequest;
+use producer::{DoorRequest, ReportAnswer};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use waitroom::ports::{Clock, Fault};
@@ -240,16 +240,68 @@ fn whoever_was_in_the_shop_waits_again_before_they_come_back() {
     for _ in 0..60 * 7 {
         shop.second(1.0);
     }
-    let before = shop.known.len();
+    // Others have the places of those who left.
     shop.world.join(200);
-    shop.come_back();
-    for _ in 0..60 * 30 {
+    for _ in 0..60 {
         shop.second(1.0);
-        if shop.rng.random_bool(0.02) {
-            shop.come_back();
-        }
     }
-    assert!(shop.known.len() > before + 200, "some came again");
+    let (before, waiting) = (shop.known.len(), shop.world.waiting());
+    assert!(waiting > 0, "the shop is full");
+    for _ in 0..20 {
+        shop.come_back();
+        shop.second(1.0);
+    }
+    let again = shop.known.len() - before;
+    assert!(again > 10, "{again} came again");
+    assert!(shop.world.waiting() > waiting, "they stand behind {waiting} others");
+    for _ in 0..60 * 40 {
+        shop.second(1.0);
+    }
+    assert_eq!(shop.world.waiting(), 0);
+}
+
+/// Its visitors go on, and those who were on the way come and stay. Nobody tells the room.
+#[test]
+fn a_guard_that_is_silent_for_longer_than_a_session_lets_nobody_in_too_many() {
+    let mut shop = Shop::new(3, 600, 2);
+    shop.world.join(600);
+    for _ in 0..60 * 6 {
+        shop.second(1.0);
+    }
+    let let_in = shop.entered;
+    for _ in 0..60 * 45 {
+        shop.second(0.0);
+    }
+    assert!(shop.entered > let_in, "after a while it counts by how long a visit lasts at most");
+}
+
+#[test]
+fn a_report_is_taken_from_whoever_has_the_key_and_only_if_it_is_new() {
+    let mut shop = Shop::new(4, 60, 1);
+    let key = shop.key.as_str().to_owned();
+    let now = shop.world.clock.now();
+    let report = shop.guards[0].report(now);
+    let body = |report: &GuardReport| serde_json::to_vec(report).unwrap();
+    let old = shop.guards[0].report(now - SECOND * 31);
+    let endless = GuardReport { pass: u64::MAX, ..report.clone() };
+    let limit = LIMIT.session_rules(shop.world.room().settings.lifetimes);
+    for (key, body, expected) in [
+        (&*key, body(&report), ReportAnswer::Kept(limit)),
+        ("another", body(&report), ReportAnswer::Unknown),
+        ("another", Vec::new(), ReportAnswer::Unknown),
+        (&*key, Vec::new(), ReportAnswer::Unreadable),
+        (&*key, body(&endless), ReportAnswer::Unreadable),
+        (&*key, body(&old), ReportAnswer::Late),
+    ] {
+        let told = shop.world.report_text(key, body);
+        shop.world.run(Duration::from_millis(100));
+        assert_eq!(*told.lock(), Some(expected));
+    }
+    shop.world.change_room(|room| room.settings.active = None);
+    shop.world.run(SECOND * 3);
+    let told = shop.world.report_text(&key, body(&report));
+    shop.world.run(SECOND);
+    assert_eq!(*told.lock(), Some(ReportAnswer::NotCounted));
 }
 
 /// Over faults, kills and power cuts, with guards that restart and reports that are lost or late.
