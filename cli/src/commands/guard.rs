@@ -219,7 +219,11 @@ async fn keys(arguments: &GuardArguments, rules: &GuardRules) -> Result<RoomKeys
             let other = RoomSilence::OtherRoom { url, found, expected };
             return Err(Failure::new(Exit::Failed, other.to_string()).advising(advice).into());
         }
-        Err(error @ (RoomSilence::NotKeys { .. } | RoomSilence::Status { status: 404, .. })) => {
+        Err(
+            error @ (RoomSilence::NotKeys { .. }
+            | RoomSilence::NothingThere { .. }
+            | RoomSilence::Status { status: 404, .. }),
+        ) => {
             return Err(anyhow::Error::new(error).context("could not fetch the room's keys; check --room"));
         }
         Err(error) => {

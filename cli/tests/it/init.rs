@@ -173,7 +173,7 @@ fn a_shop_that_is_a_waiting_room_is_refused() {
     home.write("spring-sale", &file);
     let own_domain = ["init", "spring-sale", "--yes", "--shop", "https://queue.shop.example/sale"];
     let (code, said) = home.refused(&own_domain);
-    assert!(code == 2 && said.contains("https://queue.shop.example/sale is a waiting room"), "{said}");
+    assert!(code == 2 && said.contains("domain: is the shop's own name; give the room another"), "{said}");
 }
 
 #[test]

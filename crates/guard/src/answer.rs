@@ -58,6 +58,9 @@ pub enum GuardOutcome {
     /// The room's door has just given this pass for one that was refused, and it is refused too. Another one would not be
     /// better: the guard and the room disagree.
     Circling(Refused),
+    /// The room's door was asked for a new place, because the visitor's session has ended, and has sent them back with the place that
+    /// they had: the limit of active visitors was just removed, or a proxy has dropped the question.
+    NoNewPlace,
     /// The pass was exchanged before: sent to the room.
     PassUsed,
     /// The visitor's session has ended, in a room that counts the active visitors: sent to the room, which gives them a new place.
@@ -115,7 +118,7 @@ impl GuardOutcome {
             Self::Cleaned => "cleaned",
             Self::Sent => "sent",
             Self::PassRefused(_) => "pass-refused",
-            Self::Circling(_) => "circling",
+            Self::Circling(_) | Self::NoNewPlace => "circling",
             Self::PassUsed => "pass-used",
             Self::SessionEnded => "session-ended",
             Self::SentForNonce => "sent-for-nonce",
@@ -141,6 +144,7 @@ impl GuardAnswer {
         let (status, body) = match outcome {
             GuardOutcome::Taken => (403, include_str!("taken.html")),
             GuardOutcome::Framed => (403, include_str!("framed.html")),
+            GuardOutcome::NoNewPlace => (503, include_str!("no_new_place.html")),
             GuardOutcome::NoPage => (403, "Please wait in line first.\n"),
             _ => (503, include_str!("unavailable.html")),
         };

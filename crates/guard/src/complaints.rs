@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use pass::Refused;
+use pass::{Refused, SessionRules};
 
 use crate::GuardRules;
 
@@ -38,6 +38,19 @@ impl Complaints {
                 keys = rules.keys_url(),
                 "a visitor came back from the room with another pass, and it is {refused}: does the guard have the room's keys?"
             ),
+        }
+    }
+
+    /// The room has sent a visitor back whom the guard had sent for a new place.
+    pub(crate) fn log_no_new_place(&self, rules: &GuardRules, now: u64) {
+        if self.is_due(now) {
+            tracing::warn!(
+                name = rules.name,
+                room = rules.room,
+                "the room gave no new place to a visitor whose session has ended. If this goes on, look whether a proxy in front of the \
+                 room drops the query ?{}=…",
+                SessionRules::AGAIN
+            );
         }
     }
 

@@ -282,7 +282,7 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
         if ours.is_some() && ours == claims.nonce {
             return Ok(());
         }
-        if Self::is_just_asked(sent, moment.now) && claims.nonce.is_none() {
+        if Self::is_just_asked(sent, None, moment.now) && claims.nonce.is_none() {
             tracing::error!(
                 room = self.rules.room,
                 "the room signed no nonce into a pass; it needs a Beekeeper that does, or the guard no binding"
@@ -292,8 +292,9 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
         Err(self.to_door(request, Some(moment.now), moment, &GuardOutcome::SentForNonce.into()))
     }
 
-    fn is_just_asked(sent: Option<&SentVisitor>, now: u64) -> bool {
-        let asked = sent.and_then(|sent| sent.asked);
+    /// Whether they were sent through the door just now: for a new place, in place of this subject's, or else for a better pass.
+    fn is_just_asked(sent: Option<&SentVisitor>, again: Option<&str>, now: u64) -> bool {
+        let asked = sent.filter(|sent| sent.again.as_deref() == again).and_then(|sent| sent.asked);
         asked.is_some_and(|asked| now.saturating_sub(asked) < Self::DOOR_PATIENCE)
     }
 
@@ -309,18 +310,26 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
             return Decision::Enter(ToShop { outcome: GuardOutcome::EnteredUnguarded, ..ToShop::default() });
         }
         if let GuardOutcome::PassRefused(refused) = why {
-            let is_circling = Self::is_just_asked(self.sent(request).as_ref(), moment.now);
+            let is_circling = Self::is_just_asked(self.sent(request).as_ref(), None, moment.now);
             self.complaints.log(&self.rules, refused, is_circling, moment.now);
             if is_circling {
                 return Decision::Answer(GuardAnswer::page(GuardOutcome::Circling(refused)));
             }
+        }
+        if let Some(subject) = &away.again
+            && Self::is_just_asked(self.sent(request).as_ref(), Some(subject), moment.now)
+        {
+            self.complaints.log_no_new_place(&self.rules, moment.now);
+            return Decision::Answer(GuardAnswer::page(GuardOutcome::NoNewPlace));
         }
         Decision::Answer(match request.shown() {
             // The door would send the frame back with a pass, and the guard would send it to the door again.
             ShownIn::Frame => GuardAnswer::page(GuardOutcome::Framed),
             ShownIn::Nothing => GuardAnswer::page(GuardOutcome::NoPage),
             ShownIn::Window if request.only_reads() => {
-                let asked = matches!(why, GuardOutcome::PassRefused(_)).then_some(moment.now);
+                let is_for_another_pass =
+                    matches!(why, GuardOutcome::PassRefused(_) | GuardOutcome::SessionEnded);
+                let asked = is_for_another_pass.then_some(moment.now);
                 self.to_door(request, asked, moment, away)
             }
             // A form that was sent too late. Its URL is not remembered, because it is not a page to come back to.
@@ -349,7 +358,7 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
         let query: Vec<_> = again.into_iter().chain(nonce).collect();
         let door = self.rules.door();
         let location = if query.is_empty() { door } else { format!("{door}?{}", query.join("&")) };
-        let value = SentVisitor { browser: Some(browser), asked, path }.value();
+        let value = SentVisitor { browser: Some(browser), asked, path, again: away.again.clone() }.value();
         // A used pass may be that of a second tab. This cookie would replace the session that the first tab just got.
         let set_cookie = (why != GuardOutcome::PassUsed)
             .then(|| cookie::set(&self.rules, &self.cookie, &value, cookie::REMEMBERED));

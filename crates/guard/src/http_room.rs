@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Request, StatusCode, request};
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Collected, Full, Limited};
 use hyper::body::Bytes;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -93,14 +93,27 @@ impl HttpRoom {
             let response = self.client.request(request).await;
             let response = response.map_err(|error| silence(roots::in_words(error)))?;
             let status = response.status();
-            if status != StatusCode::OK {
+            let may_be_told_why = matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED);
+            if status != StatusCode::OK && !may_be_told_why {
                 return Err(RoomSilence::Status { url: url.into(), status: status.as_u16() });
             }
             let body = Limited::new(response.into_body(), Self::LARGEST).collect().await;
-            Ok(body.map_err(silence)?.to_bytes())
+            match body.map(Collected::to_bytes) {
+                body if status == StatusCode::OK => body.map_err(silence),
+                Ok(body) if is_a_rooms_problem(&body) => {
+                    Err(RoomSilence::NothingThere { url: url.into(), status: status.as_u16() })
+                }
+                _ => Err(RoomSilence::Status { url: url.into(), status: status.as_u16() }),
+            }
         };
         timeout(Self::PATIENCE, ask).await.unwrap_or_else(|late| Err(silence(late.into())))
     }
+}
+
+/// Whether these are the words of a room: what a proxy says while it restarts looks otherwise.
+fn is_a_rooms_problem(body: &[u8]) -> bool {
+    let said = serde_json::from_slice::<serde_json::Value>(body);
+    said.is_ok_and(|said| said.get("error").is_some_and(serde_json::Value::is_string))
 }
 
 impl RoomClient for HttpRoom {

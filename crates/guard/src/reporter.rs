@@ -10,7 +10,9 @@ use http::header::InvalidHeaderValue;
 use parking_lot::Mutex;
 use pass::{GuardName, GuardNameError, GuardReport, ReportKey, SessionRules};
 
-use crate::{Guard, HttpRoom, LiveSessions, Moment, NoRandomness, RoomClient, RoomSilence, bytes};
+use crate::{
+    Guard, GuardRules, HttpRoom, LiveSessions, Moment, NoRandomness, RoomClient, RoomSilence, bytes,
+};
 
 /// Sends the room a report every ten seconds. One reporter for each [`Guard`].
 pub struct Reporter {
@@ -54,14 +56,19 @@ impl Reporter {
         Ok(Self { room, authorization, name, taken, last: Mutex::default() })
     }
 
-    /// Sends one report, and has the guard follow the answer. Before the guard decides about its first request, so that it knows how
-    /// long sessions last; the room may take five seconds to answer.
+    /// Sends one report, and has the guard follow the answer. From the first one on, the guard counts until the room has said that it
+    /// doesn't itself. Before the guard decides about its first request, so that it knows how long sessions last; the room may take five
+    /// seconds to answer.
     pub async fn report<L: LiveSessions, C: RoomClient>(&self, guard: &Guard<L, C>) {
         let counted = guard.followed().map_or(Self::COUNTED, |rules| rules.counted);
         let made = clock();
         let Some(counts) = guard.sessions().counts(made.as_secs(), counted) else {
             return self.note(Reported::Uncounted, None);
         };
+        if self.last.lock().is_none() {
+            // The room may be down. Then no session that has ended opens again, either.
+            guard.follow(Some(Self::assumed(guard.rules())));
+        }
         let made = u64::try_from(made.as_millis()).unwrap_or(u64::MAX);
         let pass = guard.rules().times.pass.as_secs();
         let report =
@@ -74,12 +81,20 @@ impl Reporter {
             }
             Err(silence) => {
                 let reported = Reported::of(&silence);
-                if reported.ends_counting() {
+                // Any other answer may be a firewall's, or a proxy's while the room restarts. Rooms from before there was a limit say
+                // this too, and would send a visitor whose session has ended back and forth.
+                if reported == Reported::NoLimit {
                     guard.follow(None);
                 }
                 self.note(reported, Some(&silence));
             }
         }
+    }
+
+    /// What the room says, as far as the guard knows before it is told.
+    fn assumed(rules: &GuardRules) -> SessionRules {
+        let (idle, session) = (rules.times.idle.as_secs(), rules.times.session.as_secs());
+        SessionRules { idle, session, counted: Self::COUNTED }
     }
 
     /// Sends a report every ten seconds from now on, for ever.
@@ -118,8 +133,8 @@ impl Reporter {
             ),
             Reported::TooOld => tracing::error!(
                 error,
-                "the room refused a report because it was made {} s ago by the room's clock, or in its future; set the clocks of both \
-                 machines by NTP",
+                "the room refused a report because it was made more than {} s ago by the room's clock, or in its future; set the clocks of \
+                 both machines by NTP",
                 SessionRules::LONGEST_WAY
             ),
             Reported::OtherStatus(_) | Reported::NoAnswer | Reported::NotRules => tracing::error!(
@@ -138,24 +153,14 @@ impl Reporter {
 impl Reported {
     fn of(silence: &RoomSilence) -> Self {
         match silence {
+            RoomSilence::NothingThere { .. } => Self::NoLimit,
             RoomSilence::Status { status: 401, .. } => Self::WrongKey,
-            RoomSilence::Status { status: 404, .. } => Self::NoLimit,
             RoomSilence::Status { status: 409, .. } => Self::TooOld,
             RoomSilence::Status { status, .. } => Self::OtherStatus(*status),
             RoomSilence::NoAnswer { .. } => Self::NoAnswer,
             RoomSilence::NotKeys { .. } | RoomSilence::NotRules { .. } | RoomSilence::OtherRoom { .. } => {
                 Self::NotRules
             }
-        }
-    }
-
-    /// Whether the room doesn't count any more. One that refuses a key or an old report does, and nobody knows of one that is silent or
-    /// overloaded. A room from before there was a limit has no such route, and would send whose session has ended back and forth.
-    fn ends_counting(self) -> bool {
-        match self {
-            Self::NoLimit | Self::NotRules => true,
-            Self::OtherStatus(status) => status < 500 && status != 429,
-            Self::Taken | Self::WrongKey | Self::TooOld | Self::NoAnswer | Self::Uncounted => false,
         }
     }
 }
@@ -178,7 +183,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::{GuardRules, MemorySessions, RoomKeys, SessionKey};
+    use crate::{MemorySessions, RoomKeys, SessionKey};
 
     const RULES: SessionRules = SessionRules { idle: 300, session: 1800, counted: 7200 };
 
@@ -224,22 +229,55 @@ mod tests {
     #[tokio::test]
     async fn a_room_counts_until_it_says_that_it_does_not() {
         let taken = serde_json::to_string(&RULES).unwrap();
-        for silent in ["401 Unauthorized", "409 Conflict", "429 Slow", "500 Broken", "503 Busy"] {
+        let html = "<html>One moment</html>";
+        let proxys = [
+            ("401 Unauthorized", ""),
+            ("403 Forbidden", r#"{"error":"blocked"}"#),
+            ("302 Found", ""),
+            ("400 Bad Request", ""),
+            ("408 Request Timeout", ""),
+            ("409 Conflict", ""),
+            ("413 Content Too Large", ""),
+            ("429 Slow", ""),
+            ("500 Broken", ""),
+            ("503 Busy", ""),
+            ("404 Not Found", ""),
+            ("404 Not Found", html),
+            ("404 Not Found", r#"{"message":"Not Found"}"#),
+            ("404 Not Found", r#"{"error":404}"#),
+            ("405 Method Not Allowed", html),
+            ("200 OK", html),
+        ];
+        for (status, body) in proxys {
             let reports = TestReports::new().await;
-            assert!(!reports.counts_after(silent, "").await, "{silent}");
+            assert!(!reports.counts_after(status, body).await, "{status}");
             assert!(reports.counts_after("200 OK", &taken).await);
-            assert!(reports.counts_after(silent, "").await, "{silent}");
+            assert!(reports.counts_after(status, body).await, "{status} {body}");
         }
         let reports = TestReports::new().await;
-        for ending in ["404 Not Found", "403 Forbidden", "405 Method Not Allowed", "302 Found", "200 OK"] {
+        let said = r#"{"error":"this room counts no active visitors"}"#;
+        for ending in ["404 Not Found", "405 Method Not Allowed"] {
             assert!(reports.counts_after("200 OK", &taken).await);
-            assert!(!reports.counts_after(ending, "").await, "{ending}");
+            assert!(!reports.counts_after(ending, said).await, "{ending}");
+            assert_eq!(reports.guard.followed(), None);
+            reports.counts_after("503 Busy", "").await;
+            assert_eq!(reports.guard.followed(), None, "nor when the room is down afterwards");
         }
         assert!(reports.counts_after("200 OK", &taken).await);
         let TestReports { guard, reporter, room } = reports;
         drop(room);
         reporter.report(&guard).await;
         assert_eq!(guard.followed(), Some(RULES), "nobody knows of a room that is gone");
+    }
+
+    #[tokio::test]
+    async fn the_guard_counts_by_its_own_rules_until_the_room_has_said_more() {
+        let TestReports { guard, reporter, room } = TestReports::new().await;
+        drop(room);
+        assert_eq!(guard.followed(), None);
+        reporter.report(&guard).await;
+        let own = SessionRules { idle: 1200, session: 7200, counted: Reporter::COUNTED };
+        assert_eq!(guard.followed(), Some(own));
     }
 
     #[tokio::test]

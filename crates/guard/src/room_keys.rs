@@ -22,6 +22,9 @@ pub enum RoomSilence {
     NoAnswer { url: String, source: Box<dyn Error + Send + Sync> },
     #[error("the room answered with status {status} at {url}")]
     Status { url: String, status: u16 },
+    /// The room itself, and no proxy in front of it, has nothing there for such a request.
+    #[error("the room has nothing at {url}, and says so with status {status}")]
+    NothingThere { url: String, status: u16 },
     #[error("what is at {url} are not the keys of a room; is this the room's URL?")]
     NotKeys { url: String },
     #[error("the answer of {url} does not say how long sessions last; is this the room's URL?")]
@@ -38,7 +41,10 @@ impl RoomSilence {
         match self {
             Self::NoAnswer { .. } => false,
             Self::Status { status, .. } => !matches!(status, 500 | 502 | 504),
-            Self::NotKeys { .. } | Self::NotRules { .. } | Self::OtherRoom { .. } => true,
+            Self::NothingThere { .. }
+            | Self::NotKeys { .. }
+            | Self::NotRules { .. }
+            | Self::OtherRoom { .. } => true,
         }
     }
 }

@@ -14,16 +14,19 @@ pub(crate) struct SentVisitor {
     pub(crate) asked: Option<u64>,
     /// The page that they asked for.
     pub(crate) path: Option<ReturnPath>,
+    /// The subject whose session has ended, if they were sent for a new place and not only for a better pass.
+    pub(crate) again: Option<String>,
 }
 
 impl SentVisitor {
-    /// The cookie's value: `sent..ASKED.PATH.SECRET`. What stands between the first dots was the nonce of an older guard. It is
-    /// no secret, because passes say it.
+    /// The cookie's value: `sent..ASKED.PATH.SECRET`, and `.AGAIN` if there is one. What stands between the first dots was the nonce of
+    /// an older guard. It is no secret, because passes say it.
     pub(crate) fn value(&self) -> String {
         let browser = self.browser.map(BrowserSecret::reveal).unwrap_or_default();
         let asked = self.asked.map(|asked| asked.to_string()).unwrap_or_default();
         let path = self.path.as_ref().map(|path| URL_SAFE_NO_PAD.encode(path.as_str())).unwrap_or_default();
-        format!("sent..{asked}.{path}.{browser}")
+        let again = self.again.as_ref().map(|subject| format!(".{subject}")).unwrap_or_default();
+        format!("sent..{asked}.{path}.{browser}{again}")
     }
 
     /// None if this cookie says something else. What cannot be used of it is left out.
@@ -31,9 +34,10 @@ impl SentVisitor {
         let mut parts = value.strip_prefix("sent.")?.split('.');
         let (_, asked, path) = (parts.next()?, parts.next()?, parts.next()?);
         let browser = parts.next().and_then(BrowserSecret::read);
+        let again = parts.next().filter(|subject| pass::is_subject(subject)).map(ToOwned::to_owned);
         let path = URL_SAFE_NO_PAD.decode(path).ok().and_then(|path| String::from_utf8(path).ok());
         let path = path.and_then(|path| ReturnPath::new(&path));
-        Some(Self { browser, asked: asked.parse().ok(), path })
+        Some(Self { browser, asked: asked.parse().ok(), path, again })
     }
 }
 
@@ -51,9 +55,10 @@ mod tests {
                 browser: Some(BrowserSecret::from_bytes([1; 16])),
                 asked: Some(7),
                 path: path.clone(),
+                again: Some("kFv3q0Yd".into()),
             },
-            SentVisitor { browser: None, asked: None, path },
-            SentVisitor { browser: None, asked: None, path: None },
+            SentVisitor { browser: None, asked: None, path, again: None },
+            SentVisitor { browser: None, asked: None, path: None, again: None },
         ] {
             assert_eq!(SentVisitor::read(&sent.value()), Some(sent));
         }
@@ -64,7 +69,7 @@ mod tests {
     fn an_older_guards_nonce_is_no_secret() {
         let read = SentVisitor::read("sent.AQEBAQEBAQEBAQEBAQEBAQ.7.L2E").unwrap();
         let path = ReturnPath::new("/a");
-        assert_eq!(read, SentVisitor { browser: None, asked: Some(7), path });
+        assert_eq!(read, SentVisitor { browser: None, asked: Some(7), path, again: None });
     }
 
     #[test]

@@ -173,6 +173,23 @@ fn a_room_with_a_limit_learns_who_is_in_the_shop() {
 }
 
 #[test]
+fn a_session_that_ended_stays_ended_while_the_room_takes_no_report() {
+    let room = TestRoom::start();
+    room.answers(("503 Service Unavailable", ""));
+    let first = guard(&room, tempfile::tempdir().unwrap());
+    let session = room.enters(&first, "a", 7);
+    let entered = first.asked("/", &[("Cookie", &session)]);
+    let end = entered.header("x-beekeeper-end-cookie").unwrap().split(';').next().unwrap();
+    first.asked("/", &[("Cookie", &format!("{session}; {end}"))]);
+    let comes_back = |guard: &Guard| {
+        let back = guard.asked(&format!("/?bk_pass={}", room.pass("a", 7)), &[]);
+        assert_eq!(back.location(), format!("{}/beekeeper?again=a", room.url));
+    };
+    comes_back(&first);
+    comes_back(&guard(&room, first.kill()));
+}
+
+#[test]
 fn each_kind_of_failure_is_logged_once_until_it_changes() {
     let room = TestRoom::start();
     room.answers(("401 Unauthorized", ""));
@@ -188,7 +205,7 @@ fn each_kind_of_failure_is_logged_once_until_it_changes() {
     assert_eq!(logged(wrong), 1);
     assert_eq!(logged("beekeeper keys guard NAME > FILE"), 1);
     room.reported(2);
-    room.answers(("404 Not Found", ""));
+    room.answers(("404 Not Found", r#"{"error":"this room counts no active visitors"}"#));
     room.reported(3);
     eventually("the room has no limit", || logged("the room has no limit of active visitors") == 1);
     room.answers(("401 Unauthorized", ""));

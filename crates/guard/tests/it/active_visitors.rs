@@ -113,6 +113,43 @@ async fn whoever_has_left_the_shop_waits_again() {
     }
 }
 
+/// The limit was just removed, or a proxy drops the query.
+#[tokio::test]
+async fn a_door_that_gives_no_new_place_is_asked_again_once_a_minute() {
+    let mut shop = counted(rules());
+    let mut browser = Browser::default();
+    enters(&mut shop, &mut browser, "visitor").await;
+    shop.pass_time(400);
+    let arrival = format!("/?bk_pass={}", shop.pass("visitor"));
+    // The door was asked for a better pass before, which is another question.
+    let refused = shop.get(&mut browser, "/?bk_pass=x").await;
+    assert!(matches!(refused.outcome(), GuardOutcome::PassRefused(_)), "{refused:?}");
+    for _ in 0..2 {
+        let sent = shop.get(&mut browser, &arrival).await;
+        assert_eq!((location(&sent), sent.outcome()), (&*again("visitor"), GuardOutcome::SessionEnded));
+        for _ in 0..3 {
+            shop.pass_time(15);
+            let page = answer(shop.get(&mut browser, &arrival).await);
+            assert_eq!((page.status, page.location, page.outcome), (503, None, GuardOutcome::NoNewPlace));
+            assert!(page.body.contains("no new place") && page.body.contains("http-equiv=\"refresh\""));
+        }
+        shop.pass_time(15);
+    }
+    assert_eq!(location(&shop.get(&mut browser, &arrival).await), again("visitor"));
+    let mut other = browser.clone();
+    assert_eq!(
+        location(&arrives(&mut shop, &mut other, "anew").await),
+        "/",
+        "a new place, of the same minute"
+    );
+    shop.guard.follow(None);
+    assert_eq!(
+        shop.get(&mut browser, &arrival).await.outcome(),
+        GuardOutcome::Exchanged,
+        "no limit any more"
+    );
+}
+
 #[tokio::test]
 async fn a_bound_pass_of_whoever_waits_again_is_for_their_browser() {
     let mut shop = counted(GuardRules { binds: true, ..rules() });
