@@ -5,7 +5,7 @@ use aws_model::AccountLimit;
 use clap::{Args, ValueEnum, ValueHint};
 use config::Region;
 use simulation::{ArrivalShape, Arrivals, TimedOrder};
-use waitroom::{Mode, Oversubscription, Rate, RoomId};
+use waitroom::{ActiveLimit, Mode, Oversubscription, Rate, RoomId};
 
 use super::which::KNOWS_AWS;
 use super::{examples, rehearse, time};
@@ -36,6 +36,7 @@ const FIND: &str = if KNOWS_AWS {
   beekeeper simulate --visitors 100k --arrivals 10m --rate 3k   on AWS, with the limits of every account
   beekeeper simulate spring-sale --visitors 50k                 with a configured room's rate, region and options
   beekeeper simulate --local --visitors 20k --rate 600          on one machine
+  beekeeper simulate --visitors 20k --rate 600 --active-visitors 2k --stay 15m   while at most so many are in the shop
   beekeeper simulate spring-sale --arrivals last-year.csv --html simulation.html
   beekeeper simulate --scenario sale.toml --rate 6k             what a file says, at another rate
   beekeeper simulate --visitors 50k --find rate --within 2h     the lowest rate that is enough
@@ -83,6 +84,24 @@ pub(crate) struct ScenarioFlags {
     /// Let in up to so many percent more, to make up for visitors who don't come [default: the configured room's, or none]
     #[arg(long, value_name = "PERCENT", value_parser = oversubscription, allow_negative_numbers = true)]
     pub(crate) oversubscribe: Option<Oversubscription>,
+    /// At most so many visitors are in the shop at once; 2k is 2000 [default: the configured room's, or any number]
+    #[arg(long, value_name = "N", value_parser = active_visitors, allow_negative_numbers = true)]
+    pub(crate) active_visitors: Option<u32>,
+    /// How long they do something there, on average: most for less, a few for much longer [default: 10m]
+    #[arg(long, value_name = "TIME", value_parser = time::between("1s", "12h"))]
+    pub(crate) stay: Option<Duration>,
+    /// How long their session lasts after that, when they do nothing more [default: the configured room's, or 20m]
+    #[arg(long, value_name = "TIME", value_parser = time::between("1m", "12h"))]
+    pub(crate) idle: Option<Duration>,
+    /// How long a session lasts at most [default: the configured room's, or 2h]
+    #[arg(long, value_name = "TIME", value_parser = time::between("1m", "12h"))]
+    pub(crate) session: Option<Duration>,
+    /// For how many of a hundred the shop ends the session when they are done, so that it doesn't last for --idle [default: 0]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true)]
+    pub(crate) shop_ends: Option<f64>,
+    /// No guard says who is in the shop, so everybody counts for --session
+    #[arg(long)]
+    pub(crate) no_guard: bool,
     /// The room opens so long after the first visitor comes; until then people join and wait
     #[arg(long, value_name = "TIME", value_parser = time::between("1s", "7d"))]
     pub(crate) opens_after: Option<Duration>,
@@ -142,6 +161,12 @@ impl ScenarioFlags {
             rate: self.rate.or(file.rate),
             mode: self.mode.or(file.mode),
             oversubscribe: self.oversubscribe.or(file.oversubscribe),
+            active_visitors: self.active_visitors.or(file.active_visitors),
+            stay: self.stay.or(file.stay),
+            idle: self.idle.or(file.idle),
+            session: self.session.or(file.session),
+            shop_ends: self.shop_ends.or(file.shop_ends),
+            no_guard: self.no_guard || file.no_guard,
             opens_after: self.opens_after.or(file.opens_after),
             early: self.early.or(file.early),
             order: if self.order.is_empty() { file.order } else { self.order },
@@ -157,6 +182,13 @@ impl ScenarioFlags {
             new_account: self.new_account || file.new_account,
             seed: self.seed.or(file.seed),
         }
+    }
+
+    /// Whether something is said of how visitors use the shop, beside how many may be there.
+    pub(crate) fn is_about_stays(&self) -> bool {
+        [self.stay, self.idle, self.session].iter().any(Option::is_some)
+            || self.shop_ends.is_some()
+            || self.no_guard
     }
 
     /// What does not go together, and what to do. The flags of one command line may be half of what a file completes.
@@ -193,6 +225,10 @@ pub(crate) enum Sought {
 
 fn visitors(text: &str) -> Result<u32, String> {
     rehearse::visitors_up_to(Arrivals::MOST, text)
+}
+
+fn active_visitors(text: &str) -> Result<u32, String> {
+    rehearse::visitors_up_to(ActiveLimit::MAX, text)
 }
 
 fn places(text: &str) -> Result<u64, String> {

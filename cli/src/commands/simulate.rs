@@ -13,10 +13,11 @@ use document::words;
 use rooms::{ConfigFolder, custom_page};
 use simulation::{
     ArrivalShape, Arrivals, AwsAccount, EarlyVisitors, RoomHost, Scenario, ScenarioInputs, ShopLoad,
-    SimulatedOrder, Simulation, SimulationAnswer, SimulationProgress, TimedOrder, quotas_to_raise, rate_for,
+    ShopVisits, SimulatedOrder, Simulation, SimulationAnswer, SimulationProgress, TimedOrder, VisitInputs,
+    quotas_to_raise, rate_for,
 };
 use tracing::subscriber::{NoSubscriber, with_default};
-use waitroom::{Mode, Oversubscription, Rate};
+use waitroom::{ActiveLimit, Lifetimes, Mode, Oversubscription, Rate};
 
 use crate::arguments::KNOWS_AWS;
 use crate::arguments::{ScenarioFlags, SimulateEvent, Sought};
@@ -116,7 +117,8 @@ fn simulated(
         ended()?;
         let rate = found.ok_or_else(|| {
             Failure::new(Exit::Failed, "at no rate is the last visitor released in this time").advising(
-                "give more time with --within, or fewer visitors: the last one may come only after it",
+                "give more time with --within, fewer visitors, or a larger limit of active visitors if there is one: the last one \
+                 may come only after it",
             )
         })?;
         scenario = scenario.at_rate(rate);
@@ -162,6 +164,7 @@ fn scenario(
     let configured = config.and_then(|config| config.mode).filter(|mode| *mode != Mode::Observe);
     scenario.mode = flags.mode.or(configured).unwrap_or_default();
     scenario.oversubscribe = flags.oversubscribe.or(config.and_then(RoomConfig::oversubscription));
+    scenario.visits = visits(flags, config, &scenario)?;
     scenario.opens_after = flags.opens_after;
     scenario.orders.clone_from(&flags.order);
     scenario.habits.give_up = flags.give_up.unwrap_or_default() / 100.0;
@@ -171,6 +174,55 @@ fn scenario(
     let shop = flags.shop_answers_in.zip(flags.shop_bears);
     scenario.shop = shop.map(|(answers_in, bears)| ShopLoad { answers_in, bears: bears.get() });
     Ok(scenario)
+}
+
+/// How the shop is used, if the room limits how many are there at once.
+fn visits(
+    flags: &ScenarioFlags,
+    config: Option<&RoomConfig>,
+    scenario: &Scenario,
+) -> Result<Option<ShopVisits>, Failure> {
+    let configured = config.and_then(RoomConfig::active_limit);
+    let Some(visitors) = flags.active_visitors.or(configured.map(|limit| limit.visitors)) else {
+        return if flags.is_about_stays() {
+            let advice = "say how many may be there at once, like --active-visitors 2k";
+            Err(contradiction(
+                "how long visitors stay in the shop counts only in a room that limits them",
+                advice,
+            ))
+        } else {
+            Ok(None)
+        };
+    };
+    let goes_straight = |order: &TimedOrder| matches!(order.order, SimulatedOrder::Mode(Mode::Overflow));
+    if scenario.mode == Mode::Overflow || flags.order.iter().any(goes_straight) {
+        return Err(contradiction(
+            "active visitors are counted as they leave the line, so newcomers can't go straight in",
+            "leave --active-visitors out, or simulate with --mode line",
+        ));
+    }
+    let limit = ActiveLimit {
+        visitors,
+        idle: flags.idle.or(configured.map(|limit| limit.idle)).unwrap_or(ActiveLimit::DEFAULT_IDLE),
+        session: flags
+            .session
+            .or(configured.map(|limit| limit.session))
+            .unwrap_or(ActiveLimit::DEFAULT_SESSION),
+    };
+    if limit.idle > limit.session {
+        return Err(contradiction(
+            "a session can't last for longer after a visitor's stay than at most",
+            "give a shorter --idle, or a longer --session",
+        ));
+    }
+    let lifetimes = config.map_or_else(Lifetimes::default, |config| config.settings().lifetimes);
+    Ok(Some(ShopVisits {
+        limit,
+        admission: lifetimes.admission,
+        stay: flags.stay.unwrap_or(ShopVisits::STAY),
+        ended: flags.shop_ends.unwrap_or_default() / 100.0,
+        is_reported: !flags.no_guard,
+    }))
 }
 
 /// What is searched, and what is said of the rate and the mode, may contradict each other.
@@ -259,6 +311,14 @@ fn inputs(
         rate: scenario.rate.get(),
         mode: Some(scenario.mode).filter(|mode| *mode != Mode::default()),
         oversubscribe_percent: scenario.oversubscribe.map(Oversubscription::get),
+        visits: scenario.visits.map(|visits| VisitInputs {
+            active_visitors: visits.limit.visitors,
+            stay_seconds: visits.stay.as_secs_f64(),
+            shop_ends_percent: flags.shop_ends.unwrap_or_default(),
+            idle_seconds: visits.limit.idle.as_secs_f64(),
+            session_seconds: visits.limit.session.as_secs_f64(),
+            no_guard: flags.no_guard,
+        }),
         opens_after_seconds: flags.opens_after.map(|after| after.as_secs_f64()),
         early_percent: flags.early,
         orders: flags.order.iter().map(ToString::to_string).collect(),

@@ -300,6 +300,53 @@ fn a_configured_room_is_simulated_as_it_is_configured() {
 }
 
 #[test]
+fn a_limit_of_active_visitors_is_simulated_as_typed_as_configured_and_as_a_file_says() {
+    let home = Home::new();
+    let crowd = ["simulate", "--local", "--visitors", "600", "--rate", "600"];
+    let limit = ["--active-visitors", "200", "--stay", "2m", "--shop-ends", "100"];
+    let usual = ["--idle", "20m", "--session", "2h"];
+    let told = home.printed(&[&crowd[..], &limit].concat());
+    for expected in [
+        "\n600 visitors come within a minute, half of them in its first ten seconds, to a room on one machine that releases 600 a \
+         minute. At most 200 are in the shop at once. They stay for 2 min on average; then the shop ends their sessions.\n",
+        "\nin the shop         at most 1",
+        "\nshop full           for ",
+        "\nThe shop (visitors at once)\n",
+    ] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+    let json = |more: &[&str]| -> Value { serde_json::from_str(&home.printed(more)).unwrap() };
+    let typed = json(&[&crowd[..], &limit, &["--json"]].concat());
+    let visits = &typed["scenario"]["visits"];
+    assert_eq!(
+        *visits,
+        serde_json::json!({"active_visitors": 200, "stay_seconds": 120.0, "shop_ends_percent": 100.0,
+            "idle_seconds": 1200.0, "session_seconds": 7200.0, "no_guard": false})
+    );
+    assert_eq!((&typed["shop"]["most"], &typed["visitors"]["entered"]), (&187.into(), &600.into()));
+    assert!(
+        typed["minutes"].as_array().unwrap().iter().all(|minute| minute["in_shop"].as_u64() <= Some(200))
+    );
+    assert_eq!(typed, json(&[&crowd[..], &limit, &usual, &["--json"]].concat()));
+    assert_eq!(json(&[&crowd[..], &["--json"]].concat())["shop"], Value::Null);
+
+    let config = "title = \"Sale\"\nshop = \"https://shop.example\"\nrate = 600\nactive_visitors = 300\n\
+                  idle_minutes = 4\nsession_minutes = 30\nadmission_minutes = 10\n";
+    home.write("sale", config);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sale.toml");
+    fs::write(&file, "visitors = 600\nlocal = true\nstay = \"90s\"\nshop_ends = 25\nno_guard = true\n")
+        .unwrap();
+    let told = home.printed(&["simulate", "sale", "--scenario", file.to_str().unwrap()]);
+    let expected = "At most 300 are in the shop at once. They stay for 1 min 30 s on average; no guard says when they leave, so \
+                    everybody counts for 30 min, the length of a session.\n";
+    assert!(told.contains(expected), "{told}");
+    let quiet = json(&["simulate", "sale", "--local", "--visitors", "300", "--json"]);
+    assert_eq!(quiet["scenario"]["visits"]["idle_seconds"], 240.0);
+    assert_eq!((&quiet["shop"]["most"], &quiet["shop"]["full_for"]), (&300.into(), &0.into()));
+}
+
+#[test]
 fn a_shop_that_becomes_slow_shows_what_the_throttle_does() {
     let home = Home::new();
     let crowd = ["simulate", "--local", "--visitors", "4k", "--rate", "600"];
@@ -418,7 +465,7 @@ fn what_cannot_be_simulated_says_what_to_do() {
     let counts = folder.path().join("counts.csv");
     fs::write(&counts, "at,joined\n2027-03-05T12:00:00Z,many\n").unwrap();
     let counts = counts.to_str().unwrap();
-    let cases: [(&[&str], &str); 36] = [
+    let cases: [(&[&str], &str); 41] = [
         (&["-5"], "[NAME]"),
         (&["--visitors", "-5"], "from 1 to 10000000"),
         (&["--visitors=-5"], "from 1 to 10000000"),
@@ -455,6 +502,17 @@ fn what_cannot_be_simulated_says_what_to_do() {
         (&["--visitors", "9", "--rate", "60", "--find", "quota", "--local"], "no limits of an account"),
         (&["--visitors", "9", "--rate", "60", "--find", "quota", "--within", "1h"], "belongs to --find rate"),
         (&["--visitors", "9", "--rate", "60", "--find", "rate", "--within", "1h"], "leave --rate out"),
+        (&["--visitors", "9", "--rate", "60", "--stay", "5m"], "--active-visitors 2k"),
+        (&["--visitors", "9", "--rate", "60", "--no-guard"], "--active-visitors 2k"),
+        (
+            &["--visitors", "9", "--rate", "60", "--active-visitors", "9", "--mode", "overflow"],
+            "newcomers can't go straight in",
+        ),
+        (&["--active-visitors", "0"], "from 1 to 16200000"),
+        (
+            &["--visitors", "9", "--rate", "60", "--active-visitors", "9", "--session", "10m"],
+            "give a shorter --idle",
+        ),
         (&["--limit", "functions=9"], "concurrency"),
         (&["--visitors", "9", "--rate", "60", "--mode", "observe"], "there is nothing to simulate"),
         (&["--visitors", "9", "--rate", "60", "--order", "5m mode observe"], "there is nothing to simulate"),

@@ -56,7 +56,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // A room and its crowd on a virtual clock.
     (
         "simulation",
-        &["waitroom", "page", "trigger", "consumer", "throttle", "memory", "aws_model", "document"],
+        &["waitroom", "pass", "page", "trigger", "consumer", "throttle", "memory", "aws_model", "document"],
     ),
     (
         "rehearsal",

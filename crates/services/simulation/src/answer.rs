@@ -24,6 +24,8 @@ pub struct ScenarioInputs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub oversubscribe_percent: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub visits: Option<VisitInputs>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub opens_after_seconds: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub early_percent: Option<f64>,
@@ -41,6 +43,17 @@ pub struct ScenarioInputs {
     pub seed: u64,
     /// The time that --find rate kept to.
     pub within_seconds: Option<u64>,
+}
+
+/// How the shop is used, in a room that limits its active visitors.
+#[derive(Clone, Debug, Serialize)]
+pub struct VisitInputs {
+    pub active_visitors: u32,
+    pub stay_seconds: f64,
+    pub shop_ends_percent: f64,
+    pub idle_seconds: f64,
+    pub session_seconds: f64,
+    pub no_guard: bool,
 }
 
 /// What `simulate` found. Times are in seconds since the first visitor could come.
@@ -77,6 +90,9 @@ impl SimulationAnswer {
         if let Some(percent) = inputs.oversubscribe_percent {
             let _ =
                 write!(crowd, " Up to {percent}% more are released, to make up for those who don't come.");
+        }
+        if let Some(visits) = &inputs.visits {
+            crowd.push_str(&visits.told());
         }
         if let Some(after) = inputs.opens_after_seconds {
             let early = inputs
@@ -145,7 +161,11 @@ impl SimulationAnswer {
         };
         if (event.drained_after.is_none() && !has_ended) || still_waiting > 0 {
             // They may wait because they were refused, and a higher rate does not help them.
-            let advice = if refused > 0 || event.first_to_break.is_some() { "" } else { " Raise the rate." };
+            let advice = match event.shop {
+                _ if refused > 0 || event.first_to_break.is_some() => "",
+                Some(shop) if shop.full_for > 0 => " Let more visitors into the shop at once.",
+                _ => " Raise the rate.",
+            };
             let wait = if still_waiting == 1 { "waits" } else { "wait" };
             let still = capital(&things(still_waiting, "visitor"));
             return format!("{verdict} {still} still {wait} when the simulation ends.{advice}");
@@ -171,6 +191,33 @@ impl SimulationAnswer {
             found.extend(quotas.iter().map(to_raise));
         }
         found
+    }
+}
+
+impl VisitInputs {
+    /// How many are in the shop, and for how long each counts.
+    fn told(&self) -> String {
+        let Self { active_visitors, stay_seconds, shop_ends_percent, .. } = *self;
+        let idle = span(self.idle_seconds);
+        let how = if self.no_guard {
+            format!(
+                "no guard says when they leave, so everybody counts for {}, the length of a session",
+                span(self.session_seconds)
+            )
+        } else if shop_ends_percent <= 0.0 {
+            format!("their sessions last for {idle} more")
+        } else if shop_ends_percent >= 100.0 {
+            "then the shop ends their sessions".into()
+        } else {
+            format!(
+                "the shop ends {shop_ends_percent}% of their sessions then, and the others last for {idle} more"
+            )
+        };
+        format!(
+            " At most {} are in the shop at once. They stay for {} on average; {how}.",
+            count(active_visitors.into()),
+            span(stay_seconds)
+        )
     }
 }
 

@@ -131,7 +131,7 @@ fn instant_of(counted: CountedTime, rng: &mut impl Rng) -> f64 {
 }
 
 /// A random time until something that happens every `mean` on average.
-fn exponential(mean: f64, rng: &mut impl Rng) -> f64 {
+pub(crate) fn exponential(mean: f64, rng: &mut impl Rng) -> f64 {
     -mean * (1.0 - rng.random::<f64>()).ln()
 }
 

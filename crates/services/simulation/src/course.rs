@@ -33,6 +33,10 @@ pub(crate) struct CountedSecond {
     pub(crate) refused_visits: u32,
     /// How many waited when it ended.
     pub(crate) waiting: u32,
+    /// How many were in the shop when it ended, in a room with a limit.
+    pub(crate) in_shop: u32,
+    /// Whether the full shop held the line up when it ended.
+    pub(crate) is_full: bool,
     /// How many were released in it: counted at the end, because the ledger knows it.
     pub(crate) released: u32,
 }

@@ -26,6 +26,9 @@ pub struct SimulatedEvent {
     /// From being in line until their page knew that it was their turn. Zero if it was nobody's.
     pub waits: WaitSpread,
     pub longest_line: LongestLine,
+    /// In a room that limits its active visitors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shop: Option<ShopSpace>,
     /// When the last one was released; `None` if not everybody was who joined.
     pub drained_after: Option<f64>,
     /// When the last one of a stock was released.
@@ -67,6 +70,16 @@ pub struct LongestLine {
     pub after: u64,
 }
 
+/// How much of its space the shop used.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ShopSpace {
+    /// The most sessions at once.
+    pub most: u32,
+    pub after: f64,
+    /// In how many seconds the line moved slower because the shop was full.
+    pub full_for: u64,
+}
+
 /// A window, what it was to release, and what it released. A change of the rate may end it early. `planned` is of the whole
 /// window all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -86,6 +99,9 @@ pub struct SimulatedMinute {
     pub entered: u64,
     /// How many waited when it ended.
     pub waiting: u32,
+    /// How many were in the shop when it ended, in a room with a limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_shop: Option<u32>,
     /// The rate in force when it ended.
     pub rate: u32,
     /// The requests of its busiest second.
@@ -188,7 +204,8 @@ impl SimulatedEvent {
             drained_after: everybody.then(|| drained.since(zero).as_secs_f64()),
             sold_out_after: is_sold_out.then(|| drained.since(zero).as_secs_f64()),
             windows: windows[first..last].to_vec(),
-            minutes: minutes(&course.seconds, further_files, &rates),
+            shop: shop_space(room, &course.seconds, zero),
+            minutes: minutes(scenario, &course.seconds, &rates),
             first_to_break: first_to_break.min_by_key(|limit| limit.broke_after).map(|limit| limit.limit),
             limits,
             requests: course.total(|second| second.requests(further_files)),
@@ -219,6 +236,12 @@ fn longest_line(seconds: &[CountedSecond]) -> (u32, u64) {
     })
 }
 
+fn shop_space(room: &RoomOnClock, seconds: &[CountedSecond], zero: Timestamp) -> Option<ShopSpace> {
+    let (most, at) = room.guard.as_ref()?.most;
+    let full_for = seconds.iter().map(|second| u64::from(second.is_full)).sum();
+    Some(ShopSpace { most, after: at.since(zero).as_secs_f64(), full_for })
+}
+
 /// The rate in force, whenever it changed, by the second.
 fn rates(room: &RoomOnClock, zero: Timestamp) -> Vec<(u64, Rate)> {
     room.rates.iter().map(|(at, rate)| (at.since(zero).as_secs(), *rate)).collect()
@@ -234,7 +257,8 @@ fn further_files(scenario: &Scenario) -> u32 {
     scenario.aws().map_or(0, |account| account.room.further_files)
 }
 
-fn minutes(seconds: &[CountedSecond], further_files: u32, rates: &[(u64, Rate)]) -> Vec<SimulatedMinute> {
+fn minutes(scenario: &Scenario, seconds: &[CountedSecond], rates: &[(u64, Rate)]) -> Vec<SimulatedMinute> {
+    let further_files = further_files(scenario);
     let minute = |(minute, seconds): (u64, &[CountedSecond])| {
         let sum = |of: fn(&CountedSecond) -> u32| seconds.iter().map(|second| u64::from(of(second))).sum();
         SimulatedMinute {
@@ -243,6 +267,7 @@ fn minutes(seconds: &[CountedSecond], further_files: u32, rates: &[(u64, Rate)])
             released: sum(|second| second.released),
             entered: sum(|second| second.turns),
             waiting: seconds.last().map_or(0, |last| last.waiting),
+            in_shop: scenario.visits.and(seconds.last()).map(|last| last.in_shop),
             rate: rate_at(rates, 60 * minute + 59).map_or(0, Rate::get),
             requests_per_second: seconds.iter().map(|one| one.requests(further_files)).max().unwrap_or(0),
             refused: sum(|second| second.refused),

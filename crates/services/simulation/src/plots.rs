@@ -30,6 +30,11 @@ impl SimulationAnswer {
             plot("Each minute", "visitors", vec![joined, released]),
             plot("The busiest second of each minute", "requests", vec![requests]),
         ];
+        if self.event.shop.is_some() {
+            let in_shop =
+                of("in the shop", PlotShape::Line, |minute| minute.in_shop.unwrap_or_default().into());
+            plots.insert(1, plot("The shop", "visitors at once", vec![in_shop]));
+        }
         if self.event.minutes.iter().any(|minute| minute.rate != self.scenario.rate) {
             let title = if self.scenario.orders.is_empty() { "The throttle" } else { "The rate in force" };
             let rate = of("rate in force", PlotShape::Steps, |minute| minute.rate.into());

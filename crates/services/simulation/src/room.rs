@@ -13,16 +13,17 @@ use parking_lot::Mutex;
 use throttle::{SamplePurpose, Throttle};
 use trigger::{Trigger, TriggerCause};
 use waitroom::ports::{
-    Admissions, Clock, ConsumerRun, Dispatch, LineBack, PermitHolder, Permits, PortResult, QuietSwitch,
-    TicketCounter, TurnoutCount,
+    Admissions, Clock, ConsumerRun, Dispatch, GuardReports, LineBack, PermitHolder, Permits, PortResult,
+    QuietSwitch, TicketCounter, TurnoutCount,
 };
 use waitroom::{
-    Admission, AdmittedBy, DoorPermits, Epoch, Place, Rate, Room, Settings, Slice, Ticket, Timestamp,
-    ValveSchedule,
+    Admission, AdmittedBy, DoorPermits, Epoch, Lifetimes, Place, Rate, Room, Settings, Slice, Ticket,
+    Timestamp, ValveSchedule,
 };
 
 use crate::SimClock;
 use crate::admissions::NumberedAdmissions;
+use crate::guard::SimulatedGuard;
 use crate::orders::SimulatedOrder;
 use crate::scenario::Scenario;
 use crate::shop::LoadedShop;
@@ -32,6 +33,8 @@ pub(crate) struct RoomOnClock {
     pub(crate) ledger: MemoryLedger<NumberedAdmissions>,
     pub(crate) line: MemoryLine,
     pub(crate) shop: Option<LoadedShop>,
+    /// In a room with a limit.
+    pub(crate) guard: Option<SimulatedGuard>,
     pub(crate) epoch: Epoch,
     pool: LocalPool,
     sent: WantedSlices,
@@ -74,6 +77,7 @@ impl RoomOnClock {
         };
         let visitors = scenario.arrivals.visitors();
         let shop = scenario.shop.map(|load| LoadedShop::new(clock.clone(), load, scenario.seed));
+        let guard = scenario.visits.map(|visits| SimulatedGuard::new(visits, scenario.seed, begin));
         let zero = begin + scenario.on_before;
         let rates = vec![(begin, room.rate())];
         let admissions = NumberedAdmissions::new(visitors, begin, room.settings.lifetimes.admission);
@@ -91,6 +95,7 @@ impl RoomOnClock {
             clock,
             line,
             shop,
+            guard,
             epoch,
             pool: LocalPool::new(),
             sent: WantedSlices::default(),
@@ -106,7 +111,8 @@ impl RoomOnClock {
     /// When something happens next in the room itself.
     pub(crate) fn next(&self) -> Timestamp {
         let order = self.orders.last().map(|(at, _)| *at);
-        self.clock.next_wake().into_iter().chain(order).fold(self.next_minute, Timestamp::min)
+        let report = self.guard.as_ref().and_then(SimulatedGuard::reports);
+        self.clock.next_wake().into_iter().chain(order).chain(report).fold(self.next_minute, Timestamp::min)
     }
 
     /// Lets the room do what is due at `now`.
@@ -116,6 +122,9 @@ impl RoomOnClock {
             self.next_minute = self.next_minute + self.minute;
             self.trigger(TriggerCause::Minute);
             self.measure_shop();
+        }
+        if let Some(report) = self.guard.as_mut().and_then(|guard| guard.report(now)) {
+            drop(self.ledger.keep_report(report).now_or_never());
         }
         while let Some((_, order)) = self.orders.pop_if(|(at, _)| *at <= now) {
             self.ledger.change_room(|room| order.apply(room));
@@ -178,17 +187,26 @@ impl RoomOnClock {
     }
 
     /// Lets in whom the room has admitted: the door counts that, and the shop has one visitor more.
-    pub(crate) fn let_in(&self, visitor: u32) {
+    pub(crate) fn let_in(&mut self, visitor: u32) {
         let token = NumberedAdmissions::token(visitor);
         let admission = self.ledger.read_admissions(|admissions: &NumberedAdmissions| admissions.get(token));
-        if let Some(Admission { by: AdmittedBy::Slice(slice), .. }) = admission
-            && self.ledger.kept_room().settings.oversubscribe.is_some()
-        {
-            drop(self.ledger.note_came(token, slice).now_or_never());
+        if let Some(Admission { by: AdmittedBy::Slice(slice), .. }) = admission {
+            if self.ledger.kept_room().settings.oversubscribe.is_some() {
+                drop(self.ledger.note_came(token, slice).now_or_never());
+            }
+            if let Some(guard) = &mut self.guard {
+                guard.enter(slice.plan, self.clock.now());
+            }
         }
         if let Some(shop) = &self.shop {
             shop.enter();
         }
+    }
+
+    /// How many are in the shop at this instant, and whether it is full, in a room with a limit.
+    pub(crate) fn in_shop(&mut self, at: Timestamp) -> Option<(u32, bool)> {
+        let live = self.guard.as_mut()?.live(at);
+        Some((live, self.ledger.kept_room().while_full.is_some()))
     }
 
     /// How many are in line.
@@ -211,8 +229,8 @@ impl RoomOnClock {
         self.admitted_at(visitor).is_some_and(|admitted| admitted <= now)
     }
 
-    /// What a poll of this visitor says. An admission lasts for an hour, and whoever is refused for so long is not followed: so none
-    /// is too old.
+    /// What a poll of this visitor says. An admission usually lasts for an hour, and whoever is refused for so long is not followed: so
+    /// none is too old. Where it is shorter, the visitor enters all the same: nobody here comes back for another place.
     pub(crate) fn polled(&self, visitor: u32, now: Timestamp) -> Polled {
         if self.has_admitted(visitor, now) {
             return Polled::Enter;
@@ -259,7 +277,15 @@ fn room(scenario: &Scenario) -> Room {
         "https://shop.example/".parse().expect("a URL"),
         scenario.rate,
     );
-    let settings = Settings { mode: scenario.mode, oversubscribe: scenario.oversubscribe, ..settings };
+    let admission = scenario.visits.map(|visits| visits.admission);
+    let lifetimes = settings.lifetimes;
+    let settings = Settings {
+        mode: scenario.mode,
+        oversubscribe: scenario.oversubscribe,
+        active: scenario.visits.map(|visits| visits.limit),
+        lifetimes: Lifetimes { admission: admission.unwrap_or(lifetimes.admission), ..lifetimes },
+        ..settings
+    };
     let url = "https://room.example/".parse().expect("a URL");
     Room::new(settings, url, "aaaa".parse().expect("an epoch"))
 }

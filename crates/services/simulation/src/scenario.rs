@@ -6,6 +6,7 @@ use aws_model::{AccountLimits, ModelledRoom, Reservation};
 use page::visitor::Step;
 use waitroom::{Mode, Oversubscription, Rate};
 
+use crate::guard::ShopVisits;
 use crate::orders::{SimulatedOrder, TimedOrder};
 use crate::shop::ShopLoad;
 use crate::{Arrivals, LineBehaviour};
@@ -19,6 +20,8 @@ pub struct Scenario {
     pub mode: Mode,
     /// By how much more than the rate may be released, to make up for those who don't come.
     pub oversubscribe: Option<Oversubscription>,
+    /// How the shop is used, if the room limits how many are there at once.
+    pub visits: Option<ShopVisits>,
     pub host: RoomHost,
     /// Whether AWS refuses requests beyond its limits. If not, it can be seen how many the crowd sends.
     pub refuses: bool,
@@ -100,6 +103,7 @@ impl Scenario {
             rate,
             mode: Mode::Line,
             oversubscribe: None,
+            visits: None,
             host,
             refuses: true,
             line,

@@ -4,7 +4,7 @@ use document::words::{count, dollars, number, span};
 use document::{Document, DocumentPart, DocumentSection, DocumentTable};
 
 use crate::answer::{SimulationAnswer, seconds};
-use crate::outcome::LimitUse;
+use crate::outcome::{LimitUse, ShopSpace};
 use crate::wait_spread::WaitSpread;
 
 impl SimulationAnswer {
@@ -66,6 +66,7 @@ impl SimulationAnswer {
                 ("longest line", longest),
                 ("entered", count(visitors.entered)),
             ])
+            .chain(event.shop.iter().flat_map(shop_facts))
             .chain(ends)
             .chain(sold_out)
             .chain([("requests", requests)])
@@ -124,4 +125,12 @@ impl SimulationAnswer {
         let parts = vec![DocumentPart::Table(table), DocumentPart::Paragraph(monthly.into())];
         DocumentSection { heading: "Costs", parts }
     }
+}
+
+/// In a room that limits its active visitors.
+fn shop_facts(shop: &ShopSpace) -> [(&'static str, String); 2] {
+    let full =
+        if shop.full_for == 0 { "never".into() } else { format!("for {}", span(seconds(shop.full_for))) };
+    let most = format!("at most {}, after {}", count(shop.most.into()), span(shop.after));
+    [("in the shop", most), ("shop full", full)]
 }

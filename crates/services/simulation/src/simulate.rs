@@ -52,7 +52,7 @@ impl Simulation {
                 && let Some(step) = crowd.next(millis_between(Self::ZERO, next) - 1)
             {
                 let now = Timestamp::from_millis(Self::ZERO.as_millis() + u64::from(step.at()));
-                count(&mut crowd, &room, &mut counted, now);
+                count(&mut crowd, &mut room, &mut counted, now);
                 if crowd.step(&mut room, step, now) {
                     next = room.next();
                 }
@@ -64,7 +64,7 @@ impl Simulation {
                     }
                 }
             }
-            count(&mut crowd, &room, &mut counted, next);
+            count(&mut crowd, &mut room, &mut counted, next);
             let is_over = crowd.is_over() && (room.line.is_empty() || room.is_over());
             if is_over || next > ends {
                 break;
@@ -89,12 +89,14 @@ fn progress(scenario: &Scenario, room: &RoomOnClock, now: Timestamp) -> Simulati
     }
 }
 
-/// Notes how many wait at the end of every second that is over by `now`.
-fn count(crowd: &mut SimulatedCrowd, room: &RoomOnClock, counted: &mut Timestamp, now: Timestamp) {
+/// Notes how many wait, and are in the shop, at the end of every second that is over by `now`.
+fn count(crowd: &mut SimulatedCrowd, room: &mut RoomOnClock, counted: &mut Timestamp, now: Timestamp) {
     while counted.as_millis() + 1000 <= now.as_millis() {
         let second = millis_between(Simulation::ZERO, *counted);
-        crowd.course.at(second).waiting = room.waiting();
+        let over = crowd.course.at(second);
+        over.waiting = room.waiting();
         *counted = *counted + Duration::from_secs(1);
+        (over.in_shop, over.is_full) = room.in_shop(*counted).unwrap_or_default();
     }
 }
 

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that finds something else fails")]
 
+mod active;
 mod crowd;
 mod documents;
 mod limits;
