@@ -148,6 +148,7 @@ impl EventReport {
             summary: ReportSummary::of(
                 &minutes.iter().filter(|minute| minute.count.rehearsal == rehearsal),
                 &orders,
+                now,
             ),
             minutes,
             orders,
@@ -174,7 +175,8 @@ mod tests {
     use futures_executor::block_on;
     use serde_json::Value;
     use waitroom::{
-        AuditEntry, AuditedChange, Author, ObservedLine, Rate, RoomState, StateChange, UsedTime, VirtualLine,
+        AuditEntry, AuditedChange, Author, ObservedLine, Oversubscription, Rate, RoomState, StateChange,
+        UsedTime, VirtualLine,
     };
 
     use super::*;
@@ -299,6 +301,49 @@ mod tests {
         assert_eq!(json["summary"]["observed"]["waited"], 180);
         assert_eq!(json["minutes"][2]["observed"]["longest_line"], 125);
         assert_eq!(serde_json::from_value::<EventReport>(json).unwrap(), report);
+    }
+
+    #[test]
+    fn a_report_says_how_many_came_of_those_let_in_and_what_was_made_up_for() {
+        // Released and came, in total.
+        let totals = [(0, 0), (600, 470), (1200, 950), (1950, 1550), (2700, 2160), (2700, 2170)];
+        let report = |percent, entered: bool, now| {
+            let mut kept = kept(1, totals.map(|(released, _)| (3000, released)));
+            for (record, (_, came)) in kept.minutes.iter_mut().zip(totals) {
+                record.totals.entered = entered.then_some(came);
+                record.totals.rate = Some(Rate::new(600).unwrap());
+            }
+            kept.room.settings.rate = Rate::new(600).unwrap();
+            kept.room.settings.oversubscribe = Oversubscription::new(percent).ok();
+            for made_up in &mut kept.minutes[3..5] {
+                made_up.totals.rate = Some(Rate::new(750).unwrap());
+            }
+            EventReport::of(KeptRecords { rough: false, now, ..kept }, ReportRange::LastEvent)
+        };
+        let told = |report: &EventReport| {
+            let text = report.document().text(120);
+            text.lines().find_map(|line| line.strip_prefix("turnout        ").map(str::to_owned))
+        };
+        let came = "2,170 of 2,700 whom the room let in came to the door";
+        let made_up = report(30, true, at(1000));
+        let expected = format!("{came}; for 2 minutes it let in up to 150 a minute more");
+        assert_eq!(told(&made_up), Some(expected));
+        let json = serde_json::to_value(&made_up).unwrap();
+        assert_eq!(
+            json["summary"]["turnout"],
+            serde_json::json!({"came": 2170, "released": 2700, "most_surplus": 150, "surplus_minutes": 2})
+        );
+        assert_eq!(
+            (&json["minutes"][3]["surplus"], &json["minutes"][1]["surplus"]),
+            (&150.into(), &Value::Null)
+        );
+        assert_eq!(serde_json::from_value::<EventReport>(json).unwrap(), made_up);
+        assert_eq!(told(&report(0, true, at(1000))).as_deref(), Some(came), "nothing is made up for");
+        assert_eq!(told(&report(30, false, at(1000))), None, "nobody counted");
+        let early = "2,170 of 1,200 came";
+        assert_eq!(told(&report(30, true, at(6))), None, "the others may still come: not {early}");
+        let summary = report(30, true, at(7)).summary;
+        assert_eq!(summary.turnout, None, "of 1,950 who had time, and others, 2,170 came");
     }
 
     #[test]

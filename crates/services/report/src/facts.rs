@@ -8,7 +8,7 @@ use waitroom::{AuditEntry, Timestamp};
 
 use super::event::{EventReport, ReportRange};
 use super::minutes::ReportedMinute;
-use super::summary::ObservedSummary;
+use super::summary::{ObservedSummary, ReportedTurnout};
 
 impl EventReport {
     /// What the report is about, in a sentence.
@@ -51,6 +51,9 @@ impl EventReport {
             ("throttled", minutes),
             ("orders", count(summary.orders)),
         ];
+        if let Some(turnout) = summary.turnout {
+            facts.insert(3, ("turnout", turnout_told(turnout, about)));
+        }
         if let Some(waited) = summary.turned_away.filter(|waited| *waited > 0) {
             facts.push(("turned away", format!("{about}{}, who still waited at the end", count(waited))));
         }
@@ -159,4 +162,15 @@ impl EventReport {
         let day = |at: Timestamp| at.as_secs() / (24 * 60 * 60);
         times.chain([self.to]).all(|at| day(at) == day(self.from))
     }
+}
+
+/// How many came of those who were let in, and what made up for the others.
+fn turnout_told(turnout: ReportedTurnout, about: &str) -> String {
+    let ReportedTurnout { came, released, most_surplus, surplus_minutes } = turnout;
+    let told = format!("{about}{} of {} whom the room let in came to the door", count(came), count(released));
+    if most_surplus == 0 {
+        return told;
+    }
+    let more = count(most_surplus.into());
+    format!("{told}; for {} it let in up to {more} a minute more", things(surplus_minutes, "minute"))
 }

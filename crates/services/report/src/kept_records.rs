@@ -46,6 +46,11 @@ impl KeptRecords {
     /// The minutes, with what the orders and the metric say of them.
     pub(crate) fn reported(&self) -> Vec<ReportedMinute> {
         let mut minutes = reported(&self.minutes, self.since, &self.lines, self.room.settings.rate);
+        if self.room.settings.oversubscribe.is_none() {
+            for minute in &mut minutes {
+                minute.surplus = 0;
+            }
+        }
         set_states(&mut minutes, &self.lines, self.room.state);
         if let Ok(Some(entries)) = &self.entered {
             set_entered(&mut minutes, entries);

@@ -18,4 +18,4 @@ mod summary;
 pub use event::{EventReport, NoReport, ReportRange};
 pub use kept_records::KeptRecords;
 pub use minutes::ReportedMinute;
-pub use summary::ReportSummary;
+pub use summary::{ReportSummary, ReportedTurnout};

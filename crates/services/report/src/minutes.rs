@@ -18,6 +18,9 @@ pub struct ReportedMinute {
     pub median_wait: Option<u64>,
     /// Whether the throttle held the rate down when the minute ended.
     pub throttled: bool,
+    /// How many more than the operator's rate a minute were let in when it ended, to make up for those who don't come.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub surplus: u32,
     /// What the room was when the minute ended; none in a report of a version that did not say so.
     #[serde(default)]
     pub state: Option<RoomState>,
@@ -35,6 +38,11 @@ impl ReportedMinute {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(surplus: &u32) -> bool {
+    *surplus == 0
+}
+
 /// The minutes from `since` on. `rate` is what the operator's rate is now.
 pub(crate) fn reported(
     records: &[MinuteRecord],
@@ -45,11 +53,12 @@ pub(crate) fn reported(
     let medians = records.iter().enumerate().map(|(index, _)| median_wait(records, index));
     let medians = medians.zip(records).filter(|(_, record)| record.totals.at >= since);
     let counts = MinuteCount::from_records(records, since);
-    let minutes = counts.into_iter().zip(medians).map(|(count, (median_wait, _))| ReportedMinute {
-        throttled: count.rate.is_some_and(|in_force| in_force < wanted(lines, count.at, rate)),
-        count,
-        median_wait,
-        state: None,
+    let minutes = counts.into_iter().zip(medians).map(|(count, (median_wait, _))| {
+        let wanted = wanted(lines, count.at, rate);
+        // Only those who didn't come before raise the rate in force above the operator's.
+        let surplus = count.rate.map_or(0, |in_force| in_force.get().saturating_sub(wanted.get()));
+        let throttled = count.rate.is_some_and(|in_force| in_force < wanted);
+        ReportedMinute { count, median_wait, throttled, surplus, state: None }
     });
     minutes.collect()
 }
@@ -298,7 +307,7 @@ mod tests {
         set_states(&mut minutes, &lines, RoomState::Ended);
         let waiting: Vec<_> = minutes.iter().map(|minute| minute.count.waiting).collect();
         assert_eq!(waiting, [50, 50, 50, 0, 0]);
-        let summary = crate::summary::ReportSummary::of(&minutes.iter(), &lines);
+        let summary = crate::summary::ReportSummary::of(&minutes.iter(), &lines, at(100));
         assert_eq!((summary.turned_away, summary.longest_line), (Some(50), 50));
     }
 

@@ -1,10 +1,14 @@
 //! The numbers that matter most.
 
+use std::time::Duration;
+
 use control::{AlarmState, HistoryLine};
 use serde::{Deserialize, Serialize};
-use waitroom::{MinuteCount, RoomState, Timestamp};
+use waitroom::{MinuteCount, RoomState, Timestamp, Turnout};
 
 use super::minutes::ReportedMinute;
+
+const MINUTE: Duration = Duration::from_mins(1);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportSummary {
@@ -29,9 +33,40 @@ pub struct ReportSummary {
     pub orders: u64,
     /// How often an alarm began to ring.
     pub alarms: u64,
+    /// How many came of those who were let in, if fewer did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turnout: Option<ReportedTurnout>,
     /// What the line would have been; none if the room did not observe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<ObservedSummary>,
+}
+
+/// How many came of those whom the room let in, and what it did about the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportedTurnout {
+    pub came: u64,
+    pub released: u64,
+    /// By how many a minute the rate was raised at most to make up for the others, and in how many minutes it was.
+    pub most_surplus: u32,
+    pub surplus_minutes: u64,
+}
+
+impl ReportedTurnout {
+    /// Whoever was released just before `made` may still come. Minutes in which nobody counted who came say nothing. None unless fewer
+    /// came.
+    fn of<'a>(minutes: &(impl Iterator<Item = &'a ReportedMinute> + Clone), made: Timestamp) -> Option<Self> {
+        let counted = || minutes.clone().filter(|minute| minute.count.entered.is_some());
+        let had_time = |minute: &&ReportedMinute| minute.count.at <= Turnout::counted_at(made, MINUTE).end;
+        let released = counted().filter(had_time).map(|minute| minute.count.released).sum();
+        let came = counted().filter_map(|minute| minute.count.entered).sum();
+        let surplus = || minutes.clone().map(|minute| minute.surplus).filter(|surplus| *surplus > 0);
+        (came < released).then(|| Self {
+            came,
+            released,
+            most_surplus: surplus().max().unwrap_or_default(),
+            surplus_minutes: count(surplus()),
+        })
+    }
 }
 
 /// What the line would have been while the room observed.
@@ -82,10 +117,11 @@ impl ObservedSummary {
 }
 
 impl ReportSummary {
-    /// `minutes` are those that count.
+    /// `minutes` are those that count, in a report that was `made` then.
     pub(crate) fn of<'a>(
         minutes: &(impl Iterator<Item = &'a ReportedMinute> + Clone),
         lines: &[HistoryLine],
+        made: Timestamp,
     ) -> Self {
         let counts = || minutes.clone().map(|minute| minute.count);
         let line = counts()
@@ -112,6 +148,7 @@ impl ReportSummary {
             throttled_minutes: count(minutes.clone().filter(|minute| minute.throttled)),
             orders: count(lines.iter().filter(is_order)),
             alarms: count(lines.iter().filter(rang)),
+            turnout: ReportedTurnout::of(minutes, made),
             observed: ObservedSummary::of(counts()),
         }
     }
