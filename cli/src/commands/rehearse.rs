@@ -94,6 +94,12 @@ fn announce(
             time(rehearse.at_most.as_secs())
         ));
     }
+    if let Some(limit) = &status.room.settings.active {
+        note(&format!(
+            "Its limit of {} isn't tried: it holds up no visitor of a rehearsal.",
+            words::things(limit.visitors.into(), "active visitor")
+        ));
+    }
     let end = "it ends in a reset: whoever was admitted before has to wait again";
     let consequence = if target.found.room.transport.is_far() {
         let config = ConfigFolder::of_this_user()?.load(&target.found.room.name)?;

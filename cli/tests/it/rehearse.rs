@@ -331,6 +331,27 @@ fn a_room_is_rehearsed_by_its_url() {
 }
 
 #[test]
+fn a_limit_of_active_visitors_is_not_tried_and_the_rehearsal_says_so() {
+    even_on_a_busy_machine(one_more_than_the_limit_enters);
+}
+
+fn one_more_than_the_limit_enters() {
+    let home = Home::new();
+    let config = "title = \"Sale\"\nshop = \"http://127.0.0.1:9/\"\nrate = 600\nactive_visitors = 3\n";
+    home.write("sale", config);
+    let _room = Local::start_at_home(&home, "sale");
+    let output = home.run(&["rehearse", "sale", "--local", "--visitors", "4", "--arrivals", "1s", "--yes"]);
+    let (said, report) = (text(&output.stderr), text(&output.stdout));
+    assert!(
+        said.contains(
+            "\nIts limit of 3 active visitors isn't tried: it holds up no visitor of a rehearsal.\n"
+        ),
+        "{said}"
+    );
+    assert!(output.status.success() && report.starts_with("Rehearsal of sale passed"), "{said}{report}");
+}
+
+#[test]
 fn visitors_of_a_rehearsal_need_no_places_of_their_address() {
     even_on_a_busy_machine(twenty_come_from_one_address);
 }
