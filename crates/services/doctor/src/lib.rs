@@ -6,6 +6,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that finds something else fails"))]
 
+mod active;
 mod certificates;
 mod check;
 mod examined;
@@ -29,6 +30,7 @@ pub use shop::{judge as judge_shop, out_of_reach};
 pub fn of_room(examined: &Examined) -> Vec<RunningCheck<'_>> {
     vec![
         RunningCheck::new("room", async { line::check(examined) }),
+        RunningCheck::new("active", async { active::check(examined) }),
         RunningCheck::new("page", pages::check(examined)),
         RunningCheck::new("certificate", certificates::check(examined)),
         RunningCheck::new("shop", shop::check(examined)),
