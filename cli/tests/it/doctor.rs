@@ -83,6 +83,21 @@ fn a_room_with_a_guarded_shop_is_ready() {
 }
 
 #[test]
+fn a_limit_of_active_visitors_that_no_guard_reports_to_is_a_warning() {
+    let shop = shop("403 Forbidden", "403 Forbidden");
+    let room = Local::start(&["--shop", &shop, "--active-visitors", "5"]);
+    let diagnosis = Diagnosis::of_room(&room, &[]);
+    let checks = diagnosis.checks("active");
+    let [("warning", silent, what), ("warning", long, _)] = checks[..] else { panic!("{checks:?}") };
+    assert!(
+        silent.starts_with("0 of 5, ") && silent.ends_with(", so everybody counts for 2 h 0 min"),
+        "{silent}"
+    );
+    assert!(what.contains("beekeeper keys guard --local demo "), "{what}");
+    assert!(long.ends_with(" a place in the shop for 60 min, and a little longer"), "{long}");
+}
+
+#[test]
 fn every_check_is_a_line_with_what_to_do_below() {
     let room = Local::start(&["--shop", &shop("200 OK", "200 OK")]);
     let paused = room.command(&["pause", "--local"]);

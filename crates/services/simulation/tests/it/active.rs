@@ -91,7 +91,7 @@ fn whoever_leaves_without_a_word_is_in_the_way_until_their_session_ends() {
 #[test]
 fn without_a_guard_everybody_counts_for_the_length_of_a_session() {
     let visits = ShopVisits { is_reported: false, ..visits() };
-    let limit = ActiveLimit { session: Duration::from_mins(60), ..visits.limit };
+    let limit = ActiveLimit { session: Duration::from_hours(1), ..visits.limit };
     let event = run(on_one_machine(3000, "spike", RATE), ShopVisits { limit, ..visits });
     let released =
         |minutes: Range<usize>| event.minutes[minutes].iter().map(|minute| minute.released).sum::<u64>();
