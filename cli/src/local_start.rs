@@ -12,7 +12,7 @@ use control::SocketRoom;
 use control::wording::urls;
 use embedded::{EmbeddedStore, OpenError};
 use rand::rngs::SysRng;
-use rooms::{ConfigFolder, PATIENCE, data, refuse_own_domain};
+use rooms::{ConfigFolder, PATIENCE, data};
 use server::socket::this_user;
 use tokio::time::timeout;
 use waitroom::ports::{Clock, PortResult, RoomReader};
@@ -210,7 +210,6 @@ impl WrittenRoom {
     /// Writes the file with what the flags say.
     fn save(&mut self, after: &RoomConfig) -> Result<()> {
         let Some(before) = &self.file else { return Ok(()) };
-        refuse_own_domain(after).map_err(|refusal| Failure::of(Exit::Usage, refusal))?;
         let changes = rooms::changes(before, after);
         if changes.is_empty() {
             note("nothing to save: no flag changes the configuration file");

@@ -10,6 +10,7 @@ use waitroom::{Mode, Rate, Title, WebUrl};
 
 use super::which::KNOWS_AWS;
 use super::{Removable, Throttling, time};
+use crate::exit::{Exit, Failure};
 
 const RATE: &str = if KNOWS_AWS {
     "Visitors who may enter a minute, from 1 to 270000. An AWS account may bear less: docs/crowd.md"
@@ -88,7 +89,10 @@ impl SettingFlags {
             Some(Removable::Nothing) => None,
             Some(Removable::Value(folder)) => Some(checked_page(folder)?),
         };
-        *config = config.clone().consistent()?;
+        *config = config
+            .clone()
+            .consistent()
+            .map_err(|mistakes| Failure::new(Exit::Usage, mistakes.to_string()))?;
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use config::{Region, RoomConfig};
 use doctor::{Journey, needs_health};
 use inquire::Confirm;
 use probe::HttpProbe;
-use rooms::{ConfigFolder, is_the_room, refuse_own_domain, unchanged_room};
+use rooms::{ConfigFolder, is_the_room, unchanged_room};
 use waitroom::{RoomId, WebUrl};
 
 use super::config::described;
@@ -44,7 +44,6 @@ pub(crate) fn run(init: &Init, json: bool, yes: bool) -> Result<()> {
         (configured(name.clone(), init, before)?, None)
     };
     folder.refuse_another_region(before, &after).map_err(|refusal| Failure::of(Exit::Failed, refusal))?;
-    refuse_own_domain(&after).map_err(|refusal| Failure::of(Exit::Usage, refusal))?;
     let is_new_shop = before.is_none_or(|before| before.shop != after.shop);
     let journey = match journey {
         None if is_new_shop => Some(check_shop(&after.shop, yes, asks)?),

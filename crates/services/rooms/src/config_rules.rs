@@ -48,11 +48,6 @@ impl ConfigFolder {
     }
 }
 
-/// A domain that is the room's own serves nothing else.
-pub fn refuse_own_domain(config: &RoomConfig) -> Result<(), Refusal> {
-    if config.is_at_shop() { Err(is_the_room(&config.shop)) } else { Ok(()) }
-}
-
 /// The error for a shop that sends its visitors back into the line.
 pub fn is_the_room(shop: &WebUrl) -> Refusal {
     let circle =

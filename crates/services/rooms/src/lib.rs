@@ -10,7 +10,7 @@ mod stopped_room;
 
 pub use config_file::{changes, read as read_config};
 pub use config_folder::{ConfigFolder, UnknownRoom};
-pub use config_rules::{is_the_room, refuse_own_domain, unchanged_room};
+pub use config_rules::{is_the_room, unchanged_room};
 pub use custom_page::custom_page;
 pub use list::{ConfiguredRoom, Deployed, ListedLine, ListedRoom, PATIENCE, RoomHere, listed};
 pub use stopped_room::StoppedRoom;
