@@ -32,7 +32,7 @@ fn the_release_follows_every_order_within_two_seconds() {
     let orders: [(&[&str], usize); 5] = [
         (&["on", "--local"], 10),
         (&["set-rate", "--local", "3000", "--yes"], 500),
-        (&["set-rate", "--local", "120"], 20),
+        (&["set-rate", "--local", "120", "--yes"], 20),
         (&["pause", "--local"], 0),
         (&["on", "--local"], 20),
     ];

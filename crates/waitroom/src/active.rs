@@ -59,6 +59,9 @@ pub struct ActiveCount {
     pub sessions: u64,
     /// Those who were let in, and of whom no guard has said that they came.
     pub expected: u64,
+    /// Those whom windows that are under way let in, or may. How many they are is known when the window is over.
+    #[serde(default)]
+    pub planned: u64,
     /// How many guards report.
     pub guards: u64,
     /// When the one came that reported longest ago.
@@ -147,23 +150,29 @@ impl ActiveCount {
         now: Timestamp,
     ) -> Self {
         let told = Told::of(limit, lifetimes, reports, now);
-        let open = windows.iter().filter(|window| told.leaves_open(window.ends, now));
-        let expected = open.map(|window| window.at_most.saturating_sub(told.opened(window.plan)));
+        let missing = |is_known: bool| {
+            let open = windows.iter().filter(|window| told.leaves_open(window.ends, now));
+            let open = open.filter(|window| window.is_settled(now) == is_known);
+            open.map(|window| window.at_most.saturating_sub(told.opened(window.plan)))
+                .fold(0, u64::saturating_add)
+        };
         Self {
             sessions: told.reports.iter().map(|kept| kept.report.live).fold(0, u64::saturating_add),
-            expected: expected.fold(0, u64::saturating_add),
+            expected: missing(true),
+            planned: missing(false),
             guards: u64::try_from(told.reports.len()).unwrap_or(u64::MAX),
             reported: told.reports.iter().map(|kept| kept.received).min(),
         }
     }
 
+    /// As far as is known.
     pub fn visitors(&self) -> u64 {
         self.sessions.saturating_add(self.expected)
     }
 
     /// How many more may be let in.
     pub fn free(&self, limit: &ActiveLimit) -> u64 {
-        u64::from(limit.visitors).saturating_sub(self.visitors())
+        u64::from(limit.visitors).saturating_sub(self.visitors()).saturating_sub(self.planned)
     }
 }
 
@@ -217,6 +226,11 @@ impl WindowAdmissions {
         let ends = next.map_or(plan.window.end, |next| next.min(plan.window.end));
         let is_ahead = plan.window.start > now + Self::AHEAD && plan.window.start != plan.valve_from;
         if is_ahead { ends.min(now - Self::TAKEN_WITHIN) } else { ends }
+    }
+
+    /// Whether no more will be known of it.
+    fn is_settled(&self, now: Timestamp) -> bool {
+        self.is_sure || self.ends + Self::SAID_WITHIN <= now
     }
 
     /// Whether it may be sure soon: the window is just over, or will be.

@@ -39,7 +39,7 @@ fn the_third_visitor_comes_in_once_the_first_has_left_who_then_waits_again() {
     eventually("two may enter", || may_enter(&client, &first) && may_enter(&client, &second));
     thread::sleep(Duration::from_secs(5));
     assert!(!may_enter(&client, &third), "the shop is full");
-    assert_eq!(active(&room), json!({ "limit": 2, "sessions": 0, "expected": 2, "guards": 0 }));
+    assert_eq!(active(&room), json!({ "limit": 2, "sessions": 0, "expected": 2, "planned": 0, "guards": 0 }));
     let told = text(&room.command(&["status", "--local"]).stdout);
     assert!(told.contains("2 of 2, by how long a visit lasts at most: no guard reports"), "{told}");
 

@@ -108,7 +108,7 @@ fn complete(reply: Reply) -> Reply {
     let sample = Sample { answered: vec![Duration::from_millis(80); SAMPLE_SIZE], failed: 0 };
     let finding = Finding::new(NOON, &sample, Baseline::of(&sample), Verdict::Well, Rate::MIN);
     status.line.left = Some(7);
-    let count = ActiveCount { sessions: 5, expected: 2, guards: 1, reported: Some(NOON) };
+    let count = ActiveCount { sessions: 5, expected: 2, planned: 1, guards: 1, reported: Some(NOON) };
     status.active = Some(ActiveStatus { limit: 9, count });
     (status.room.while_full, status.room.report_key) = (Some(Rate::MIN), Some(digest()));
     let (idle, session) = (ActiveLimit::DEFAULT_IDLE, ActiveLimit::DEFAULT_SESSION);

@@ -73,9 +73,14 @@ pub fn turnout(status: &Status) -> Option<String> {
 pub fn active(status: &Status, now: Timestamp) -> Option<String> {
     let ActiveStatus { limit, count } = status.active?;
     let (visitors, limit) = (words::count(count.visitors()), words::count(limit.into()));
+    let planned = if count.planned == 0 {
+        String::new()
+    } else {
+        format!(", up to {} more this minute", words::count(count.planned))
+    };
     let Some(reported) = count.reported else {
         return Some(format!(
-            "{visitors} of {limit}, by how long a visit lasts at most: no guard reports who is in the shop"
+            "{visitors} of {limit}{planned}, by how long a visit lasts at most: no guard reports who is in the shop"
         ));
     };
     let (sessions, expected) = (words::count(count.sessions), words::count(count.expected));
@@ -85,7 +90,9 @@ pub fn active(status: &Status, now: Timestamp) -> Option<String> {
     } else {
         format!("{} guards report, the one longest ago {ago} ago", count.guards)
     };
-    Some(format!("{visitors} of {limit}: {sessions} in the shop and {expected} on the way; {guards}"))
+    Some(format!(
+        "{visitors} of {limit}{planned}: {sessions} in the shop and {expected} on the way; {guards}"
+    ))
 }
 
 /// What is left of a stock.

@@ -71,7 +71,8 @@ mod tests {
         examined.room.settings.active = Some(LIMIT);
         examined.room.settings.lifetimes.admission = Duration::from_mins(admission);
         let reported = guards.iter().max().map(|ago| examined.now() - *ago);
-        let count = ActiveCount { sessions: 12, expected: 3, guards: guards.len() as u64, reported };
+        let count =
+            ActiveCount { sessions: 12, expected: 3, planned: 0, guards: guards.len() as u64, reported };
         let active = Some(ActiveStatus { limit: LIMIT.visitors, count });
         examined.status = Result::Ok(Some(Status { active, ..example::suffering() }));
         examined
