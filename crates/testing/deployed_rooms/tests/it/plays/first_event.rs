@@ -107,7 +107,7 @@ impl GuardedShop {
     /// A browser that waits in the room comes to the page, at a clean URL. The same link opens nothing for another.
     fn lets_in_who_waited(&self, aws: &LocalEmu, room: &str) {
         let visitor = Client::new(&stage_at(&aws.endpoint(), room), "spring-sale");
-        let cookie = visitor.cookie(&visitor.get("/beekeeper"));
+        let cookie = visitor.join();
         let pass = visitor.wait_for_pass(&cookie);
         let visit = |link: &str| {
             let arguments = [
