@@ -43,8 +43,8 @@ impl Plan {
 
     /// The slices, and how many each may release.
     pub fn slice_quotas(&self) -> impl Iterator<Item = (SliceId, u32)> + use<> {
-        let (plan, people) = (*self, self.slice_batches() * BATCH);
-        self.slice_ids().map(move |id| (id, (plan.quota - u32::from(id.index) * people).min(people)))
+        let plan = *self;
+        self.slice_ids().map(move |id| (id, plan.slice_quota(id.index.into())))
     }
 
     pub fn slice_ids(&self) -> impl Iterator<Item = SliceId> + use<> {
@@ -52,9 +52,13 @@ impl Plan {
         (0..self.slice_count()).map(move |index| SliceId::new(plan, index))
     }
 
-    fn slice(&self, index: u32, minute: Duration) -> Slice {
+    fn slice_quota(&self, index: u32) -> u32 {
         let people = self.slice_batches() * BATCH;
-        let quota = (self.quota - index * people).min(people);
+        (self.quota - index * people).min(people)
+    }
+
+    fn slice(&self, index: u32, minute: Duration) -> Slice {
+        let quota = self.slice_quota(index);
         Slice {
             id: SliceId::new(self.number, index),
             window: self.window,

@@ -298,7 +298,7 @@ impl RoomConfig {
     }
 
     /// Whether the room would be at the shop's own name. Then one of them isn't reached.
-    pub fn is_at_shop(&self) -> bool {
+    fn is_at_shop(&self) -> bool {
         let domain = self.domain.as_ref().map(DomainName::as_str);
         domain.is_some() && self.shop.as_url().host_str() == domain
     }
