@@ -2,7 +2,7 @@
 // and network: those are arguments. `page::visitor` is the same in Rust, and test/visitor-cases.json holds for both.
 // All times are in milliseconds.
 
-import { MINUTE, forecast, idlePoll, isPassed, nextPoll, pollAroundOpening, retryIn } from "./line.js";
+import { MINUTE, forecast, idlePoll, isFar, isOwnDue, isPassed, nextPoll, pollAroundOpening, retryIn } from "./line.js";
 
 /** From showing "your turn" to leaving: enough for a screen reader to begin to say it. */
 const TURN_SHOWN = 1_500;
@@ -10,25 +10,26 @@ const TURN_SHOWN = 1_500;
 const DOOR_ASKED_WITHIN = 2 * MINUTE;
 /** Whom the door sends back more often than that at their turn is held. */
 const MOST_TURNS = 2;
+/** An edge whose room does not answer goes on with what it said last. Pages believe it for so long. */
+const BELIEVED_FOR = 2 * MINUTE;
 
-/** A poll's answer with its instants by the visitor's own clock, which may be wrong. The room's say `roomNow` at this time. */
+/** A poll's answer with its instants by the visitor's own clock, which may be wrong. The room's says `roomNow` at this time. */
 export function byOwnClock(answer, roomNow, now) {
   const own = (at) => at && now + (at - roomNow);
-  return { ...answer, opensAt: own(answer.opens), closesAt: own(answer.until) };
+  return { ...answer, opensAt: own(answer.opens), closesAt: own(answer.until), age: roomNow - answer.at };
 }
 
 /**
  * What follows from a poll's answer for a visitor with this `place`, if the page's URL has one. Changes what the tab has `kept`
  * over reloads, and what the `page` knows until the next one, which is nothing at first. Returns what the page `shows`, if that
- * changes, and `after` which time it polls, or goes to the door, if there is a reason `why`.
+ * changes, and `after` which time it polls, or goes to the door, if there is a reason `why`. A poll that is `shared` asks only how
+ * the line stands.
  */
 export function hear({ place, kept, page }, answer, { now, chance, keeps, isHidden, isHeld }) {
   const { stretch = 1 } = answer;
   // When the room last answered, in what time it was worth asking again, and the operator's stretch.
   const heard = { at: now, askIn: 0, stretch };
-  const hasPlace = !answer.join && place?.epoch === answer.epoch;
-  const isAway = answer.late || answer.state === "ended";
-  const step = answer.allow ? enter() : isAway ? turnAway() : hasPlace ? wait() : rejoin();
+  const step = answer.allow ? enter() : isAway(answer) ? turnAway() : hasPlace(place, answer) ? wait() : rejoin();
   page.heard = heard;
   return step;
 
@@ -73,7 +74,9 @@ export function hear({ place, kept, page }, answer, { now, chance, keeps, isHidd
       return { after: 0, shows: "line", why: "passed" };
     }
     const after = isOpening ? pollAroundOpening(opensIn, expected, stretch, chance()) : nextPoll(expected, stretch, chance());
-    return { after, shows: "line" };
+    const moves = Math.max(0, isOpening ? after - opensIn : after);
+    const shared = answer.edge === true && isFar(place.ticket, answer, moves) && !isOwnDue(place.ticket, now, after);
+    return { after, shows: "line", shared };
   }
 
   /** Nothing is expected of the room, so the page asks seldom. */
@@ -82,6 +85,20 @@ export function hear({ place, kept, page }, answer, { now, chance, keeps, isHidd
     return { after: idlePoll(stretch, chance()), shows };
   }
 }
+
+/**
+ * What follows from how the line stands, which an edge says to everybody who waits. If there is more to know for this visitor, the
+ * page asks for its own answer at once.
+ */
+export function hearShared(tab, answer, moment) {
+  const { place } = tab;
+  const waits = !answer.allow && !isAway(answer) && hasPlace(place, answer);
+  const isAll = waits && !(answer.age > BELIEVED_FOR) && isFar(place.ticket, answer, 0);
+  return isAll ? hear(tab, answer, moment) : { after: 0 };
+}
+
+const isAway = ({ late, state }) => late || state === "ended";
+const hasPlace = (place, { join, epoch }) => !join && place?.epoch === epoch;
 
 /** What follows from no answer, or one that cannot be used, for the `refusals`th time in a row. */
 export function refused({ heard }, refusals, now, random) {

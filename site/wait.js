@@ -8,11 +8,13 @@ import {
 } from "./line.js";
 import * as memory from "./memory.js";
 import * as view from "./view.js";
-import { byOwnClock, hear, refused } from "./visitor.js";
+import { byOwnClock, hear, hearShared, refused } from "./visitor.js";
 import { TEXTS, chooseLanguage, localeFor, translator } from "./words.js";
 
 const DOOR = "../beekeeper";
 const POLLING = "../polling";
+/** How the line stands, the same for everybody: what an edge in front of the room keeps for a second. */
+const STATUS = "../status";
 /** A poll fails if it takes longer. */
 const POLL_TIMEOUT = 20_000;
 /** The shortest time between two polls, however often the button is pressed. */
@@ -54,15 +56,17 @@ async function poll() {
   if (isPolling || isLeaving || planned.why) return;
   const elapsed = Date.now() - polledAt;
   if (elapsed >= 0 && elapsed < MIN_POLL_GAP) return schedule({ after: MIN_POLL_GAP - elapsed });
+  // Who presses the button asks for themselves.
+  const isShared = planned.shared && !isPressed;
   isPolling = true;
-  polledAt = Date.now();
+  if (!isShared) polledAt = Date.now();
   tick();
   let step;
   try {
-    const answer = await fetchPoll();
+    const answer = await (isShared ? fetchAnswer(STATUS, { credentials: "omit" }) : fetchAnswer(POLLING, { cache: "no-store" }));
     const kept = memory.inTab();
     const { trips } = kept;
-    step = hear({ place: ownPlace, kept, page }, answer, {
+    step = (isShared ? hearShared : hear)({ place: ownPlace, kept, page }, answer, {
       now: Date.now(), chance: Math.random, keeps: memory.keeps, isHidden: document.hidden, isHeld: state === "held",
     });
     memory.keepInTab(kept);
@@ -94,13 +98,14 @@ function goOn() {
   else poll();
 }
 
-async function fetchPoll() {
+async function fetchAnswer(path, options) {
   const controller = new AbortController();
   const timeout = setTimeout(() => controller.abort(), POLL_TIMEOUT);
   try {
-    const response = await fetch(POLLING, { cache: "no-store", signal: controller.signal });
+    const response = await fetch(path, { ...options, signal: controller.signal });
     if (!response.ok) throw new Error(`the room answered ${response.status}`);
-    const roomNow = Date.parse(response.headers.get("date")) || Date.now();
+    const age = Number(response.headers.get("age")) || 0;
+    const roomNow = Date.parse(response.headers.get("date")) + age * 1_000 || Date.now();
     return byOwnClock(await response.json(), roomNow, Date.now());
   } finally {
     clearTimeout(timeout);

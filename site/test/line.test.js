@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {
-  MINUTE, forecast, idlePoll, isPassed, isScarce, lineAt, narrow, nextPoll, place, pollAroundOpening, progress, reachedMilestone,
+  MINUTE, forecast, idlePoll, isFar, isOwnDue, isPassed, isScarce, lineAt, narrow, nextPoll, place, pollAroundOpening, progress, reachedMilestone,
   retryIn, waitingState,
 } from "../line.js";
 
@@ -223,4 +223,20 @@ test("each milestone is reached once", () => {
   assert.equal(reachedMilestone(1_200, 90), true);
   assert.equal(reachedMilestone(1, 0), false);
   assert.equal(reachedMilestone(90, 150), false, "not when the number rises");
+});
+
+test("a turn is far as long as the line cannot have reached it, out of order as it is", () => {
+  const line = { served: 4100, rate: 600, disorder: 300 };
+  assert.equal(isFar(5000, line, 0), true, "869 ahead by the time that an edge has said so");
+  assert.equal(isFar(5000, line, 26_000), true);
+  assert.equal(isFar(5000, line, 27_000), false, "by then 600 or fewer");
+  assert.equal(isFar(5000, { ...line, disorder: 0 }, 86_000), true);
+  assert.equal(isFar(5000, { ...line, disorder: 0 }, 87_000), false);
+  assert.equal(isFar(4000, line, 0), false, "the line is past it");
+});
+
+test("a page hears its own answer every ten minutes, and pages of the same instant not at once", () => {
+  const asks = (ticket) => Array.from({ length: 60 }, (_, minute) => minute).filter((minute) => isOwnDue(ticket, minute * MINUTE, MINUTE));
+  assert.deepEqual(asks(0), [9, 19, 29, 39, 49, 59]);
+  assert.deepEqual(asks(61), [8, 18, 28, 38, 48, 58]);
 });

@@ -8,7 +8,7 @@ import { setImmediate } from "node:timers/promises";
 const read = (path) => readFileSync(new URL(path, import.meta.url), "utf8");
 const PROGRAM = read("../built/wait.min.js");
 const [, BUSY] = /<script>([^]*)<\/script>/.exec(read("../../crates/producer/src/busy.html"));
-/** When visits begin, by the browser's clock. `opens`, `until` and `date` of a visit count from here. */
+/** When visits begin, by the browser's clock. `opens`, `until`, `at` and `date` of a visit count from here. */
 const BEGUN = 1_800_000_000_000;
 const FOR_LINE = ["opening", "paused", "slower", "soon", "waiting"];
 
@@ -16,14 +16,14 @@ const FOR_LINE = ["opening", "paused", "slower", "soon", "waiting"];
 export async function play({ keeps = true, answers = {}, steps }, program = PROGRAM) {
   const browser = new FakeBrowser(keeps, program);
   const done = [];
-  for (const { takes = 100, hidden = false, random = 0.5, hears, date } of steps) {
+  for (const { takes = 100, hidden = false, random = 0.5, hears, date, age } of steps) {
     browser.clock = Math.ceil(browser.clock) + takes;
-    Object.assign(browser.moment, { hidden, random, date });
+    Object.assign(browser.moment, { hidden, random, date, age });
     if (typeof hears !== "string") await browser.hearsPoll(polled(hears, answers));
     else if (hears.startsWith("#")) browser.hearsPage(hears).hearsDocument();
     else if (hears.startsWith("redirect")) browser.hearsPage(hears.slice("redirect".length));
     else if (hears === "document") browser.hearsDocument();
-    else if (browser.ask === "poll") await browser.hearsPoll(hears);
+    else if (browser.ask === "poll" || browser.ask === "status") await browser.hearsPoll(hears);
     else browser.hearsBusy();
     const { ask, after, shows } = browser;
     done.push({ ask, after, shows });
@@ -34,7 +34,7 @@ export async function play({ keeps = true, answers = {}, steps }, program = PROG
 /** A poll's answer: one of the file's, with changes. `null` leaves a field out. */
 function polled([name, changes = {}], answers) {
   const answer = Object.entries({ ...answers[name], ...changes }).filter(([, value]) => value !== null);
-  const byClock = ([key, value]) => [key, key === "opens" || key === "until" ? BEGUN + value : value];
+  const byClock = ([key, value]) => [key, ["opens", "until", "at"].includes(key) ? BEGUN + value : value];
   return Object.fromEntries(answer.map(byClock));
 }
 
@@ -73,11 +73,12 @@ class FakeBrowser {
     this.clock += this.after;
   }
 
-  /** The poll under way gets this answer, and the page goes on until it asks for something else. */
+  /** The poll under way, shared or not, gets this answer, and the page goes on until it asks for something else. */
   async hearsPoll(answer) {
     this.ask = undefined;
     const date = this.moment.date === undefined ? null : new Date(BEGUN + this.moment.date).toUTCString();
-    const response = { headers: new Map([["date", date]]), ok: true, status: 200, json: async () => answer };
+    const headers = new Map([["date", date], ["age", this.moment.age]]);
+    const response = { headers, ok: true, status: 200, json: async () => answer };
     if (answer === "silence") this.poll.signal.addEventListener("abort", this.poll.reject);
     else if (answer === "nothing") this.poll.reject(new TypeError("no network"));
     else if (answer === "busy") this.poll.resolve({ ...response, ok: false, status: 429 });
@@ -128,7 +129,10 @@ class FakeBrowser {
       location: { href: "https://room.example/wait/index.html", hash: this.fragment, replace: () => asks("door") },
       navigator: { cookieEnabled: this.keeps, language: "en" },
       window: this.keeps ? Object.fromEntries(Object.entries(this.storage).map(([name, kept]) => [name, storage(kept)])) : {},
-      fetch: (_, { signal }) => new Promise((resolve, reject) => { this.poll = { resolve, reject, signal }; asks("poll"); }),
+      fetch: (path, { signal }) => new Promise((resolve, reject) => {
+        this.poll = { resolve, reject, signal };
+        asks(path.endsWith("/status") ? "status" : "poll");
+      }),
     };
   }
 }

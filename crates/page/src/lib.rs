@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 pub use design::{Design, DesignError};
 pub use document::escape;
-pub use polled::{PollText, Polled};
+pub use polled::{PollText, Polled, ToldWaiting};
 
 /// The files below `/wait/`, by name. There are no subfolders.
 #[derive(Clone, Debug, PartialEq, Eq)]

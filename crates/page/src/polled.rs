@@ -15,17 +15,24 @@ pub enum Polled {
         is_over: bool,
         stretch: f64,
     },
-    /// `opens_in` is not above 0 if the room is open, or does not open by itself.
-    Wait {
-        epoch: Epoch,
-        line: LineStatus,
-        opens_in: f64,
-        stretch: f64,
-    },
+    Wait(ToldWaiting),
+}
+
+/// What those hear who wait.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ToldWaiting {
+    pub epoch: Epoch,
+    pub line: LineStatus,
+    /// Not above 0 if the room is open, or does not open by itself.
+    pub opens_in: f64,
+    pub stretch: f64,
+    /// Whether an edge says to everybody how the line stands.
+    pub has_edge: bool,
 }
 
 /// A poll's answer, as a room of this or an earlier version writes it.
 #[derive(Clone, Debug, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "they are the fields of the answer")]
 pub struct PollText {
     allow: bool,
     /// When the admission ends.
@@ -40,6 +47,10 @@ pub struct PollText {
     state: Option<String>,
     opens: Option<Timestamp>,
     stretch: Option<f64>,
+    #[serde(default)]
+    edge: bool,
+    /// When the room said so.
+    at: Option<Timestamp>,
     #[serde(flatten)]
     pub line: Option<LineStatus>,
 }
@@ -59,6 +70,11 @@ impl PollText {
             return Some(Polled::Join { epoch, stretch });
         }
         let opens_in = self.opens.map_or(0.0, |opens| opens.since(room_now).as_secs_f64() * 1000.0);
-        Some(Polled::Wait { epoch, line: self.line?, opens_in, stretch })
+        Some(Polled::Wait(ToldWaiting { epoch, line: self.line?, opens_in, stretch, has_edge: self.edge }))
+    }
+
+    /// How old what an edge says is. 0 if it doesn't tell.
+    pub fn age(&self, room_now: Timestamp) -> f64 {
+        self.at.map_or(0.0, |at| room_now.since(at).as_secs_f64() * 1000.0)
     }
 }

@@ -6,13 +6,13 @@
 
 use std::time::Duration;
 
-use waitroom::{Epoch, LineStatus, Ticket};
+use waitroom::{Epoch, Ticket};
 
 use crate::line::{
-    MINUTE, PageForecast, TURN_SHOWN, forecast, idle_poll, is_overtaken, next_poll, poll_around_opening,
-    retry_in,
+    MINUTE, PageForecast, TURN_SHOWN, forecast, idle_poll, is_far, is_overtaken, is_own_due, next_poll,
+    poll_around_opening, retry_in,
 };
-use crate::polled::Polled;
+use crate::polled::{Polled, ToldWaiting};
 
 /// A browser's tab in a room: the place in the page's URL, what outlives a reload, and what does not. Whoever follows millions
 /// of tabs keeps these fields in fewer bytes.
@@ -71,6 +71,8 @@ pub enum AskedFor {
     Door,
     Document,
     Poll,
+    /// How the line stands: what an edge says to everybody.
+    Status,
 }
 
 /// What a browser hears. Whom the door sends to the shop, nothing more is asked for.
@@ -82,6 +84,11 @@ pub enum Heard {
     Page(Option<PagePlace>),
     Document,
     Poll(Polled),
+    /// What an edge says to everybody who waits, and how old that is.
+    Status {
+        polled: Polled,
+        age: f64,
+    },
 }
 
 /// When a browser hears it, and in what state it is then.
@@ -159,6 +166,8 @@ impl Tab {
     const DOOR_ASKED_WITHIN: f64 = 2.0 * MINUTE;
     /// Whom the door sends back more often than that at their turn is held.
     const MOST_TURNS: u8 = 2;
+    /// An edge whose room does not answer goes on with what it said last. Pages believe it for so long.
+    const BELIEVED_FOR: f64 = 2.0 * MINUTE;
 
     /// What follows from what the browser hears of what it asked for. `chance` is drawn, from 0 to 1, once where a pause is.
     pub fn hear(
@@ -176,6 +185,10 @@ impl Tab {
             }
             Heard::Document => Step { shows: Some(PageShows::Finding), ..Step::at_once(AskedFor::Poll) },
             Heard::Poll(polled) => self.polled(polled, moment, chance),
+            Heard::Status { polled, age } if self.has_nothing_to_ask(&polled, age) => {
+                self.polled(polled, moment, chance)
+            }
+            Heard::Status { .. } => Step::at_once(AskedFor::Poll),
         };
         if let Some(shows) = step.shows {
             self.page.is_held = shows == PageShows::Held;
@@ -188,13 +201,27 @@ impl Tab {
         match polled {
             Polled::Enter => true,
             Polled::Join { .. } | Polled::TurnedAway { .. } => false,
-            Polled::Wait { epoch, .. } => self.place.is_some_and(|place| place.epoch == *epoch),
+            Polled::Wait(told) => self.place.is_some_and(|place| place.epoch == told.epoch),
+        }
+    }
+
+    /// Whether what an edge says to everybody who waits is all that there is to know for this visitor.
+    fn has_nothing_to_ask(&self, polled: &Polled, age: f64) -> bool {
+        match (polled, self.place) {
+            (Polled::Wait(told), Some(place)) => {
+                told.epoch == place.epoch
+                    && age <= Self::BELIEVED_FOR
+                    && is_far(place.ticket, &told.line, 0.0)
+            }
+            _ => false,
         }
     }
 
     fn refused(&self, ask: Ask, now: f64, random: f64) -> Step {
-        let ask = Ask { refusals: ask.refusals.saturating_add(1), ..ask };
-        let heard = self.page.heard.filter(|_| ask.what == AskedFor::Poll);
+        // Without its edge, a page asks for its own answer.
+        let what = if ask.what == AskedFor::Status { AskedFor::Poll } else { ask.what };
+        let ask = Ask { what, refusals: ask.refusals.saturating_add(1) };
+        let heard = self.page.heard.filter(|_| what == AskedFor::Poll);
         // The time between two polls, if the room answered now: shorter and shorter, because the turn comes nearer.
         let usual = heard.map_or(0.0, |LastAnswer { at, expected, stretch }| {
             next_poll(&expected.later(now - at), stretch, 0.5)
@@ -211,10 +238,10 @@ impl Tab {
                 let shows = if is_over { PageShows::Ended } else { PageShows::Closed };
                 self.idle(shows, stretch, moment, chance)
             }
-            (Polled::Wait { epoch, line, opens_in, stretch }, Some(place)) if epoch == place.epoch => {
-                self.wait(place.ticket, &line, opens_in, stretch, moment, chance)
+            (Polled::Wait(told), Some(place)) if told.epoch == place.epoch => {
+                self.wait(place.ticket, &told, moment, chance)
             }
-            (Polled::Wait { epoch, stretch, .. } | Polled::Join { epoch, stretch }, _) => {
+            (Polled::Wait(ToldWaiting { epoch, stretch, .. }) | Polled::Join { epoch, stretch }, _) => {
                 self.rejoin(epoch, stretch, moment, chance)
             }
         }
@@ -265,12 +292,11 @@ impl Tab {
     fn wait(
         &mut self,
         ticket: u64,
-        line: &LineStatus,
-        opens_in: f64,
-        stretch: f64,
+        told: &ToldWaiting,
         moment: PageMoment,
         chance: &mut impl FnMut() -> f64,
     ) -> Step {
+        let ToldWaiting { ref line, opens_in, stretch, has_edge, .. } = *told;
         let now = moment.now;
         let is_opening = opens_in > 0.0;
         let in_line = forecast(ticket, line);
@@ -290,7 +316,10 @@ impl Tab {
         } else {
             next_poll(&in_line, stretch, chance())
         };
-        Step::poll(after, PageShows::Line)
+        let moves = (after - opens_in.max(0.0)).max(0.0);
+        let is_shared = has_edge && is_far(ticket, line, moves) && !is_own_due(ticket, now, after);
+        let what = if is_shared { AskedFor::Status } else { AskedFor::Poll };
+        Step { ask: Ask { what, refusals: 0 }, ..Step::poll(after, PageShows::Line) }
     }
 
     /// Nothing is expected of the room, so the page asks seldom.

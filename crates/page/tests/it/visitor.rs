@@ -1,15 +1,15 @@
 //! What browsers do in a room: the visits that the page's own tests play too, and random ones against the page's program.
 
 use emulators::with_line_js;
+use page::PollText;
 use page::visitor::{AskedFor, Heard, PageMoment, PagePlace, PageShows, Step, Tab};
-use page::{PollText, Polled};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Map, Value, json};
 use waitroom::Timestamp;
 
 const CASES: &str = include_str!("../../../../site/test/visitor-cases.json");
-/// When visits begin, by the browser's clock. `opens`, `until` and `date` count from here.
+/// When visits begin, by the browser's clock. `opens`, `until`, `at` and `date` count from here.
 const BEGUN: f64 = 1_800_000_000_000.0;
 
 /// Plays visits from standard input with the program inside the page, and prints what the browser did after each step.
@@ -58,7 +58,7 @@ impl Browser {
                 self.clock += Tab::PATIENCE.as_secs_f64() * 1000.0;
                 Heard::Refused
             }
-            _ => Heard::Poll(self.polled(step, answers)),
+            _ => self.answered(step, answers),
         };
         self.hears(heard, step);
         Done(self.next.ask.what, self.next.after, self.shows)
@@ -75,20 +75,25 @@ impl Browser {
         self.shows = self.next.shows.or(self.shows);
     }
 
-    /// The answer of a poll: one of the file's, with changes. `null` leaves a field out.
-    fn polled(&self, step: &Value, answers: &Value) -> Polled {
+    /// The answer of a poll, shared or not: one of the file's, with changes. `null` leaves a field out.
+    fn answered(&self, step: &Value, answers: &Value) -> Heard {
         let name = step["hears"][0].as_str().unwrap();
         let mut answer: Map<String, Value> = answers[name].as_object().cloned().unwrap_or_default();
         answer.extend(step["hears"][1].as_object().cloned().unwrap_or_default());
         answer.retain(|_, value| !value.is_null());
-        for at in ["opens", "until"] {
+        for at in ["opens", "until", "at"] {
             if let Some(value) = answer.get_mut(at) {
                 *value = instant(BEGUN + value.as_f64().unwrap()).as_millis().into();
             }
         }
         let text: PollText = serde_json::from_value(answer.into()).unwrap();
-        let room_now = step["date"].as_f64().map_or(self.clock, |date| BEGUN + date);
-        text.polled(instant(room_now)).unwrap()
+        let date = step["date"].as_f64().map_or(self.clock, |date| BEGUN + date);
+        let room_now = instant(date + 1000.0 * step["age"].as_f64().unwrap_or_default());
+        let polled = text.polled(room_now).unwrap();
+        match self.next.ask.what {
+            AskedFor::Status => Heard::Status { polled, age: text.age(room_now) },
+            _ => Heard::Poll(polled),
+        }
     }
 }
 
@@ -102,6 +107,7 @@ fn asked_for(name: &Value) -> AskedFor {
         "door" => AskedFor::Door,
         "document" => AskedFor::Document,
         "poll" => AskedFor::Poll,
+        "status" => AskedFor::Status,
         other => panic!("{other}"),
     }
 }
@@ -149,10 +155,10 @@ fn random_answer(rng: &mut StdRng, asked: AskedFor, clock: f64) -> Value {
         AskedFor::Door if rng.random_bool(0.2) => format!("redirect{}", link(rng)).into(),
         AskedFor::Door => link(rng).into(),
         AskedFor::Document => "document".into(),
-        AskedFor::Poll if rng.random_bool(0.2) => {
+        AskedFor::Poll | AskedFor::Status if rng.random_bool(0.2) => {
             json!(["", { "allow": true, "origin": "https://shop.example/" }])
         }
-        AskedFor::Poll => {
+        AskedFor::Poll | AskedFor::Status => {
             let is_opening = rng.random_bool(0.2);
             let opens = (clock - BEGUN).ceil() + f64::from(rng.random_range(-60_000..600_000));
             json!(["", {
@@ -169,6 +175,8 @@ fn random_answer(rng: &mut StdRng, asked: AskedFor, clock: f64) -> Value {
                 "state": if is_opening { "paused" } else { ["on", "closed", "ended"][rng.random_range(0..3)] },
                 "opens": if is_opening { json!(opens.max(0.0)) } else { Value::Null },
                 "message": "",
+                "edge": rng.random_bool(0.5),
+                "at": if rng.random_bool(0.8) { json!((clock - BEGUN - f64::from(rng.random_range(0..150_000))).ceil().max(0.0)) } else { Value::Null },
                 "stretch": if rng.random_bool(0.8) { json!(rng.random_range(1..12)) } else { Value::Null },
             }])
         }

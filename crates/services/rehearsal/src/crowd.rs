@@ -162,6 +162,10 @@ impl Crowd {
         self.below("polling")
     }
 
+    pub(crate) fn status(&self) -> Url {
+        self.below("status")
+    }
+
     fn below(&self, name: &str) -> Url {
         let mut url = self.plan.room.clone();
         url.set_path(&format!("{}/{name}", self.plan.room.path().trim_end_matches('/')));

@@ -67,6 +67,7 @@ impl<'a> HttpVisit<'a> {
                     }
                     polled => polled.map(Heard::Poll),
                 },
+                AskedFor::Status => self.ask_status().await,
             };
             let moment = PageMoment::watched(self.begun.elapsed().as_secs_f64() * 1000.0);
             let heard = heard.unwrap_or(Heard::Refused);
@@ -111,13 +112,17 @@ impl<'a> HttpVisit<'a> {
         self.ask(VisitRoute::Page, &page, |answer| (answer.status == 200).then_some(Heard::Document)).await
     }
 
+    /// What an edge says may be of before the rehearsal began, so it need not have the mark.
+    async fn ask_status(&mut self) -> Option<Heard> {
+        let status = self.crowd.status();
+        let text = self.ask(VisitRoute::Status, &status, poll_text).await?;
+        let now = self.crowd.now();
+        Some(Heard::Status { polled: text.polled(now)?, age: text.age(now) })
+    }
+
     async fn poll(&mut self) -> Option<Polled> {
         let polling = self.crowd.polling();
-        let text: PollText = self
-            .ask(VisitRoute::Poll, &polling, |answer| {
-                serde_json::from_slice(&answer.body).ok().filter(|_| answer.status == 200)
-            })
-            .await?;
+        let text = self.ask(VisitRoute::Poll, &polling, poll_text).await?;
         self.crowd.check_mark(text.rehearsal).await;
         let now = self.crowd.now();
         let polled = text.polled(now);
@@ -191,6 +196,10 @@ impl<'a> HttpVisit<'a> {
 fn redirect(from: &Url, answer: &VisitAnswer) -> Option<Url> {
     let location = answer.location.as_deref().filter(|_| (300..400).contains(&answer.status))?;
     from.join(location).ok()
+}
+
+fn poll_text(answer: &VisitAnswer) -> Option<PollText> {
+    serde_json::from_slice(&answer.body).ok().filter(|_| answer.status == 200)
 }
 
 /// Where the door's redirect leads: to the page of the room, or with a pass to the shop.

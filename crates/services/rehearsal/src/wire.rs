@@ -35,6 +35,8 @@ pub enum VisitRoute {
     Join,
     Page,
     Poll,
+    /// How the line stands, behind an edge.
+    Status,
     /// The door again, when it is the visitor's turn.
     Enter,
     Shop,
@@ -137,6 +139,7 @@ impl VisitRoute {
             Self::Join => "join",
             Self::Page => "page",
             Self::Poll => "poll",
+            Self::Status => "status",
             Self::Enter => "enter",
             Self::Shop => "shop",
         }

@@ -46,7 +46,8 @@ impl SimulatedStep {
         let what = match low_bits(self.0, Self::ASKED_BITS) {
             0 => AskedFor::Door,
             1 => AskedFor::Document,
-            _ => AskedFor::Poll,
+            2 => AskedFor::Poll,
+            _ => AskedFor::Status,
         };
         Ask { what, refusals: low_bits(self.0 >> Self::ASKED_BITS, Self::REFUSALS_BITS) as u8 }
     }
@@ -165,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_step_keeps_all_that_it_is_given() {
-        for what in [AskedFor::Door, AskedFor::Document, AskedFor::Poll] {
+        for what in [AskedFor::Door, AskedFor::Document, AskedFor::Poll, AskedFor::Status] {
             for (at, visitor, refusals) in
                 [(0, 0, 0), (1, 2, 3), (SimulatedStep::LAST, Arrivals::MOST, SimulatedStep::MOST_REFUSALS)]
             {

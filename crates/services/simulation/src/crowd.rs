@@ -1,8 +1,8 @@
 //! The visitors of a simulation: what each does, and when next.
 
-use page::Polled;
 use page::line::{MINUTE, forecast};
 use page::visitor::{AskedFor, Heard, PageMoment, PagePlace, Step, Tab};
+use page::{Polled, ToldWaiting};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use waitroom::Timestamp;
@@ -107,7 +107,8 @@ impl SimulatedCrowd {
                 }
                 self.hear(room, step, Heard::Document);
             }
-            AskedFor::Poll => self.poll(room, step, now),
+            // No simulated room has an edge.
+            AskedFor::Poll | AskedFor::Status => self.poll(room, step, now),
         }
         false
     }
@@ -197,7 +198,9 @@ impl SimulatedCrowd {
         }
         self.hear(room, step, Heard::Poll(polled));
         let visitor = &mut self.visitors[number as usize];
-        if let (VisitStage::Coming, Polled::Wait { line, opens_in, .. }) = (visitor.stage, polled) {
+        if let (VisitStage::Coming, Polled::Wait(ToldWaiting { line, opens_in, .. })) =
+            (visitor.stage, polled)
+        {
             let mut leaves = MaybeAt::NEVER;
             if self.habits.give_up > 0.0 && self.rng.random_bool(self.habits.give_up) {
                 // Before their turn, as the page first foresees it.

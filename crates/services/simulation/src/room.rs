@@ -8,7 +8,7 @@ use futures_executor::LocalPool;
 use futures_util::FutureExt;
 use futures_util::task::LocalSpawnExt;
 use memory::{AdmissionTable, MemoryLedger, MemoryLine};
-use page::Polled;
+use page::{Polled, ToldWaiting};
 use parking_lot::Mutex;
 use throttle::{SamplePurpose, Throttle};
 use trigger::{Trigger, TriggerCause};
@@ -242,7 +242,7 @@ impl RoomOnClock {
         let line = published.unwrap_or_else(|| self.ledger.status());
         let opens = self.ledger.kept_room().opens.filter(|opens| *opens > now);
         let opens_in = opens.map_or(0.0, |opens| opens.since(now).as_secs_f64() * 1000.0);
-        Polled::Wait { epoch: self.epoch, line, opens_in, stretch: 1.0 }
+        Polled::Wait(ToldWaiting { epoch: self.epoch, line, opens_in, stretch: 1.0, has_edge: false })
     }
 
     fn note_rate(&mut self, now: Timestamp) {

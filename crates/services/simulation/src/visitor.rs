@@ -122,8 +122,8 @@ impl SimulatedVisitor {
 
 #[cfg(test)]
 mod tests {
-    use page::Polled;
     use page::visitor::{Ask, AskedFor, Heard, PageMoment};
+    use page::{Polled, ToldWaiting};
     use rand::rngs::StdRng;
     use rand::{RngExt, SeedableRng};
     use waitroom::{LineStatus, Rate};
@@ -168,7 +168,10 @@ mod tests {
                     _ if rng.random_bool(0.3) => Heard::Refused,
                     AskedFor::Door => Heard::Page(Some(PagePlace { epoch, ticket })),
                     AskedFor::Document => Heard::Document,
-                    AskedFor::Poll => Heard::Poll(Polled::Wait { epoch, line, opens_in, stretch: 1.0 }),
+                    AskedFor::Poll | AskedFor::Status => {
+                        let told = ToldWaiting { epoch, line, opens_in, stretch: 1.0, has_edge: false };
+                        Heard::Poll(Polled::Wait(told))
+                    }
                 };
                 let (moment, random) = (PageMoment::watched(at.into()), rng.random::<f64>());
                 let mut kept = visitor.tab(epoch);

@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use memory::LineBehaviour;
-use page::Polled;
 use page::line::{self, MINUTE, PageForecast, ShownRange};
 use page::visitor::{Ask, AskedFor, Heard, PageMoment, PagePlace, Step, Tab};
+use page::{Polled, ToldWaiting};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use waitroom::ports::Clock;
@@ -61,6 +61,8 @@ pub struct SequenceReport {
     pub polls: Spread,
     /// The same, of those who waited for nine to eleven minutes.
     pub polls_in_ten_minutes: Spread,
+    /// How often their pages asked how the line stands, which an edge answers.
+    pub shared_in_ten_minutes: Spread,
     /// How many milliseconds after their admission visitors were told.
     pub learned_after: Spread,
     /// How many milliseconds after the operator changed the rate the pages of those who waited asked again.
@@ -90,6 +92,8 @@ struct SimVisitor {
     /// What was shown, and when.
     ranges: Vec<(Timestamp, ShownRange)>,
     polls: u64,
+    /// How often they asked the edge.
+    shared: u64,
     entered: Option<Timestamp>,
     learned: Option<Timestamp>,
 }
@@ -98,6 +102,7 @@ struct SimVisitor {
 #[derive(Debug)]
 pub struct SimCrowd {
     rng: StdRng,
+    has_edge: bool,
     visitors: Vec<SimVisitor>,
     by_token: HashMap<Token, usize>,
     redirected: usize,
@@ -110,14 +115,23 @@ impl SequenceRun {
     const CHANGED_AFTER: Duration = Duration::from_mins(3);
 
     pub fn run(&self) -> SequenceReport {
-        self.run_at_pace(None)
+        self.run_with(None, false)
     }
 
     /// The same, with pages that poll at another pace than ours.
-    pub fn run_at_pace(&self, pace: Option<PollPace>) -> SequenceReport {
+    pub fn run_at_pace(&self, pace: PollPace) -> SequenceReport {
+        self.run_with(Some(pace), false)
+    }
+
+    /// The same, with an edge in front of the room, which says to everybody how the line stands.
+    pub fn run_behind_edge(&self) -> SequenceReport {
+        self.run_with(None, true)
+    }
+
+    fn run_with(&self, pace: Option<PollPace>, has_edge: bool) -> SequenceReport {
         let mut world = World::new(self.seed, self.rate).with_line(self.line);
         world.set_faults(|_| (InjectedFault::None, Duration::from_millis(8)));
-        let mut crowd = SimCrowd::new(self.seed);
+        let mut crowd = SimCrowd { has_edge, ..SimCrowd::new(self.seed) };
         let start = world.clock.now();
         let mut joined = 0;
         // Twice the time that it should take, and the time until a receive returns the last.
@@ -173,7 +187,14 @@ fn share(all: usize, elapsed: Duration, within: Duration) -> usize {
 impl SimCrowd {
     pub fn new(seed: u64) -> Self {
         let rng = StdRng::seed_from_u64(!seed);
-        Self { rng, visitors: Vec::new(), by_token: HashMap::new(), redirected: 0, confirmed: 0 }
+        Self {
+            rng,
+            has_edge: false,
+            visitors: Vec::new(),
+            by_token: HashMap::new(),
+            redirected: 0,
+            confirmed: 0,
+        }
     }
 
     /// Who got a place since the last call, and who was admitted.
@@ -204,8 +225,8 @@ impl SimCrowd {
                 continue;
             }
             let random = self.rng.random();
-            if visitor.ask.what == AskedFor::Poll {
-                visitor.poll(now, &line, pace, random);
+            if matches!(visitor.ask.what, AskedFor::Poll | AskedFor::Status) {
+                visitor.poll(now, line, self.has_edge, pace, random);
                 if visitor.ask.what == AskedFor::Door {
                     world.visit(Some(visitor.place));
                 }
@@ -272,7 +293,8 @@ impl SimCrowd {
             forecast_off: Spread::of(off.collect()),
             width: Spread::of(width.collect()),
             polls: Spread::of(self.visitors.iter().map(|visitor| visitor.polls).collect()),
-            polls_in_ten_minutes: Spread::of(ten_minutes.map(|visitor| visitor.polls).collect()),
+            polls_in_ten_minutes: Spread::of(ten_minutes.clone().map(|visitor| visitor.polls).collect()),
+            shared_in_ten_minutes: Spread::of(ten_minutes.map(|visitor| visitor.shared).collect()),
             learned_after: Spread::of(learned_after.collect()),
             heard_after: Spread::of(heard_after),
             too_early: Spread::of(too_early),
@@ -297,6 +319,7 @@ impl SimVisitor {
             shown: None,
             ranges: Vec::new(),
             polls: 0,
+            shared: 0,
             entered: None,
             learned: None,
         }
@@ -310,19 +333,31 @@ impl SimVisitor {
         self.hear(Heard::Document, now, 0.0);
     }
 
-    fn poll(&mut self, now: Timestamp, line: &LineStatus, pace: Option<PollPace>, random: f64) {
+    fn poll(
+        &mut self,
+        now: Timestamp,
+        line: LineStatus,
+        has_edge: bool,
+        pace: Option<PollPace>,
+        random: f64,
+    ) {
+        // No run resets the room or waits for an opening.
+        let told = ToldWaiting { epoch: self.place.epoch, line, opens_in: 0.0, stretch: 1.0, has_edge };
+        if self.ask.what == AskedFor::Status {
+            self.shared += 1;
+            self.hear(Heard::Status { polled: Polled::Wait(told), age: 0.0 }, now, random);
+            return;
+        }
         self.polls += 1;
         if self.entered.is_some() {
             self.learned = Some(now);
             return;
         }
-        let forecast = line::forecast(self.place.ticket.get(), line);
+        let forecast = line::forecast(self.place.ticket.get(), &line);
         let range = line::narrow(self.shown, &forecast, millis(now));
         self.shown = Some(range);
         self.ranges.push((now, range));
-        // No run resets the room or waits for an opening.
-        let polled = Polled::Wait { epoch: self.place.epoch, line: *line, opens_in: 0.0, stretch: 1.0 };
-        let step = self.hear(Heard::Poll(polled), now, random);
+        let step = self.hear(Heard::Poll(Polled::Wait(told)), now, random);
         if let (Some(pace), AskedFor::Poll) = (pace, step.ask.what) {
             self.asks_at = now + wait(pace(&forecast, random));
         }

@@ -215,7 +215,7 @@ fn who_waits_ten_minutes_asks_at_most_a_dozen_times() {
 fn a_page_learns_of_its_turn_no_later_than_when_it_asked_twice_as_often() {
     for rate in [300, 600, 3000] {
         let run = crowd(rate, 0, Meanwhile::Nothing);
-        let (before, now) = (run.run_at_pace(Some(OF_BEFORE)), run.run());
+        let (before, now) = (run.run_at_pace(OF_BEFORE), run.run());
         assert!(2 * now.polls.half < before.polls.half, "{rate} a minute: {before:?} {now:?}");
         let (before, now) = (before.learned_after, now.learned_after);
         assert!(now.half <= before.half && now.most <= before.most, "{rate} a minute: {before:?} {now:?}");
@@ -227,9 +227,36 @@ fn a_page_learns_of_its_turn_no_later_than_when_it_asked_twice_as_often() {
 fn a_page_learns_soon_of_its_turn_although_the_operator_has_doubled_the_rate() {
     for rate in [600, 3000] {
         let run = crowd(rate, 0, Meanwhile::Doubled);
-        let (before, now) = (run.run_at_pace(Some(OF_BEFORE)).learned_after, run.run().learned_after);
+        let (before, now) = (run.run_at_pace(OF_BEFORE).learned_after, run.run().learned_after);
         assert!(now.most <= before.most && now.largest <= 15_000, "{rate} a minute: {before:?} {now:?}");
     }
+}
+
+/// In order, they ask for their own answer four times at most, and out of order no oftener than without an edge.
+#[test]
+#[ignore = "simulates large crowds, for some seconds: cargo xtask test fault_simulation"]
+fn behind_an_edge_pages_seldom_ask_for_their_own_answer_and_learn_as_soon() {
+    // A page that hears from the edge that its turn is near asks once more, one tick later.
+    const TICK: u64 = 500;
+    for (rate, disorder) in [(600, 0), (3000, 0), (3000, 1000), (3000, 10_000)] {
+        let run = crowd(rate, disorder, Meanwhile::Nothing);
+        let (alone, behind) = (run.run(), run.run_behind_edge());
+        let most = if disorder == 0 { 4 } else { alone.polls_in_ten_minutes.largest };
+        assert!(behind.polls_in_ten_minutes.largest <= most, "{rate}, {disorder}: {alone:?} {behind:?}");
+        assert!(behind.shared_in_ten_minutes.half > 0, "{rate}, {disorder}: {behind:?}");
+        let (before, now) = (alone.learned_after, behind.learned_after);
+        let as_soon = |before: u64, now: u64| now <= before + TICK;
+        assert!(as_soon(before.half, now.half) && as_soon(before.most, now.most), "{before:?} {now:?}");
+    }
+}
+
+/// The operator doubles the rate: the edge tells, and whoever is near by then asks.
+#[test]
+#[ignore = "simulates large crowds, for some seconds: cargo xtask test fault_simulation"]
+fn behind_an_edge_pages_learn_as_soon_that_the_rate_is_doubled() {
+    let run = crowd(3000, 0, Meanwhile::Doubled);
+    let (before, now) = (run.run().learned_after, run.run_behind_edge().learned_after);
+    assert!(now.most <= before.most + 500 && now.largest <= 15_000, "{before:?} {now:?}");
 }
 
 /// At fewer than 600 a minute, 1,000 places are more than two minutes, and a page then learns later.
