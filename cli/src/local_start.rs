@@ -16,7 +16,7 @@ use rooms::{ConfigFolder, PATIENCE, data};
 use server::socket::this_user;
 use tokio::time::timeout;
 use waitroom::ports::{Clock, PortResult, RoomReader};
-use waitroom::{AuditNote, AuditSubject, Epoch, Mode, Room, RoomId, WebUrl};
+use waitroom::{AuditNote, AuditSubject, Epoch, Mode, Room, RoomId, Settings, WebUrl};
 
 use crate::arguments::{KNOWS_AWS, Local, OnThisMachine, Which};
 use crate::demonstration::DemoDoor;
@@ -74,8 +74,8 @@ impl LocalStart {
             local.config.shop.clone_from(&door.url);
             demo_door = Some(door);
         }
-        let after =
-            Room { settings: local.with_orders(&arguments.settings, &kept)?, url, ..Room::clone(&kept) };
+        let settings = Settings { edge: arguments.edge, ..local.with_orders(&arguments.settings, &kept)? };
+        let after = Room { settings, url, ..Room::clone(&kept) };
         refuse_own_door(&after, listens.port())?;
         refuse_way_round_a_rehearsal(&kept, after.settings.mode)?;
         if arguments.save {

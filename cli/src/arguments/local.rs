@@ -59,6 +59,9 @@ pub(crate) struct Local {
     /// Places that one client address may take a minute; an IPv6 /64 is one address [default: any number]
     #[arg(long, value_name = "PLACES", requires = "trust_proxy")]
     pub(crate) join_limit: Option<PlacesPerMinute>,
+    /// A CDN is in front of the room and answers for it how the line stands: docs/edge.md
+    #[arg(long, requires = "url")]
+    pub(crate) edge: bool,
     /// Answer /metrics (for Prometheus) and /healthz here, on 127.0.0.1 unless an address is given
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = listener)]
     pub(crate) metrics: Option<SocketAddr>,

@@ -12,6 +12,7 @@ mod config;
 mod crowd;
 mod demonstration;
 mod doctor;
+mod edge;
 mod guard;
 mod help;
 mod history;

@@ -53,6 +53,9 @@ pub struct Wait {
     #[serde(skip_serializing_if = "Option::is_none")]
     link: Option<String>,
     stretch: Stretch,
+    /// Tells the page to ask `/status` while its turn is far.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    edge: bool,
     /// Tells the page of a newcomer to go to `/beekeeper` once, which gives them a place.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     join: bool,
@@ -92,10 +95,27 @@ impl PollAnswer {
             message: message.to_string(),
             link: room.notice.link.as_ref().filter(|_| turned_away).map(ToString::to_string),
             stretch: room.stretch,
+            edge: room.settings.edge,
             join: is_newcomer && room.takes_newcomers(),
             late: is_newcomer && !room.takes_newcomers(),
             rehearsal: room.rehearsal,
         })
+    }
+}
+
+/// The answer of `GET /status`: how the line stands, the same for everybody who waits. What `/polling` says to one of them who is
+/// not admitted, and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StatusAnswer {
+    #[serde(flatten)]
+    answer: PollAnswer,
+    /// A cache goes on with it while the room does not answer. Pages see how old it is.
+    at: Timestamp,
+}
+
+impl StatusAnswer {
+    pub fn new(room: &Room, line: &LineStatus, now: Timestamp) -> Self {
+        Self { answer: PollAnswer::new(room, line, VisitorState::Waiting), at: now }
     }
 }
 
@@ -245,6 +265,29 @@ mod tests {
         }
         observing.state = RoomState::Paused;
         assert_eq!(poll(&observing, VisitorState::Waiting)["allow"], false);
+    }
+
+    #[test]
+    fn the_status_is_what_a_waiting_visitor_reads_and_when() {
+        let line =
+            LineStatus::of(&room(), LineReach { reached: 4100, overtaken: 0, disorder: 300 }, 9120, None);
+        let status = |room: &Room| {
+            serde_json::to_value(StatusAnswer::new(room, &line, Timestamp::from_millis(17))).unwrap()
+        };
+        let mut expected = poll(&room(), VisitorState::Waiting);
+        expected["at"] = 17.into();
+        assert_eq!(status(&room()), expected);
+        let off = Room { state: RoomState::Off, ..room() };
+        assert_eq!(status(&off), json!({ "allow": true, "origin": "https://shop.example/a", "at": 17 }));
+    }
+
+    #[test]
+    fn a_room_behind_an_edge_says_so_to_everybody_who_waits() {
+        let mut room = room();
+        assert_eq!(poll(&room, VisitorState::Waiting).get("edge"), None);
+        room.settings.edge = true;
+        assert_eq!(poll(&room, VisitorState::Waiting)["edge"], true);
+        assert_eq!(poll(&room, admitted()).get("edge"), None);
     }
 
     #[test]

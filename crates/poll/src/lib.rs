@@ -1,7 +1,8 @@
-//! The two questions that are asked all the time: the page's poll, `GET /polling` ("is it my turn?"), and
-//! the shop's client check, `GET /client` ("is this visitor admitted?").
+//! The questions that are asked all the time: the page's poll, `GET /polling` ("is it my turn?"); what it asks behind an edge while
+//! its turn is far, `GET /status` ("how does the line stand?"); and the shop's client check, `GET /client` ("is this visitor
+//! admitted?").
 //!
-//! Both only read. On AWS no function runs for them: API Gateway answers from the table, by the mapping
+//! They only read. On AWS no function runs for them: API Gateway answers from the table, by the mapping
 //! templates in `infra/template.yaml`.
 
 mod answers;
@@ -10,7 +11,7 @@ mod visitor_state;
 use waitroom::ports::{Admissions, Clock, LineStatusReader, PortResult, RoomReader};
 use waitroom::{Place, Room};
 
-pub use answers::{ClientAnswer, PollAnswer, Wait};
+pub use answers::{ClientAnswer, PollAnswer, StatusAnswer, Wait};
 pub use visitor_state::VisitorState;
 
 waitroom::used_ports! {
@@ -36,6 +37,13 @@ impl<L: PollLedger, C: Clock> Poll<L, C> {
         let visitor = self.visitor(place).await?;
         let line = self.ledger.line_status(&room).await?;
         Ok(PollAnswer::new(&room, &line, visitor))
+    }
+
+    /// Answers `GET /status`, the same for everybody.
+    pub async fn status(&self) -> PortResult<StatusAnswer> {
+        let room = self.ledger.room().await?;
+        let line = self.ledger.line_status(&room).await?;
+        Ok(StatusAnswer::new(&room, &line, self.clock.now()))
     }
 
     /// Answers `GET /client`. `cookies` are the values of the request's `Cookie` headers.

@@ -133,6 +133,7 @@ impl App {
                 let answer = self.poll.poll(cookies(request)).await?;
                 Ok(respond::json(Response::builder(), &answer))
             }
+            Handler::Status => Ok(respond::json(Response::builder(), &self.poll.status().await?)),
             Handler::ClientCheck => Ok(self.client_check(request).await?),
             Handler::PublicKeys => Ok(self.public_keys().await?),
             Handler::Discovery => {

@@ -47,6 +47,7 @@ impl AnswerMetrics {
             Handler::Poll => self.polls.observe(took),
             Handler::Root
             | Handler::Guard
+            | Handler::Status
             | Handler::ClientCheck
             | Handler::PublicKeys
             | Handler::Discovery

@@ -31,6 +31,8 @@ pub enum Handler {
     Guard,
     /// `poll::Poll::poll`
     Poll,
+    /// `poll::Poll::status`
+    Status,
     /// `poll::Poll::client`
     ClientCheck,
     /// The public keys of the room.
@@ -87,6 +89,14 @@ pub const ROUTES: &[Route] = &[
         methods: READ,
         handler: Handler::Poll,
         headers: &[("cache-control", "no-store")],
+        on_aws: AwsHandler::Table { action: "BatchGetItem" },
+    },
+    Route {
+        path: "/status",
+        methods: READ,
+        handler: Handler::Status,
+        // The same for everybody, so that an edge asks once a second for all of them.
+        headers: &[("cache-control", "public, max-age=1")],
         on_aws: AwsHandler::Table { action: "BatchGetItem" },
     },
     Route {

@@ -22,6 +22,9 @@ pub struct Settings {
     /// How many may be in the shop at once.
     #[serde(default)]
     pub active: Option<ActiveLimit>,
+    /// Whether an edge is in front of the room, which says to everybody how the line stands.
+    #[serde(default)]
+    pub edge: bool,
     pub lifetimes: Lifetimes,
 }
 
@@ -44,8 +47,8 @@ impl Default for Lifetimes {
 impl Settings {
     /// A room with defaults for everything that can be left out.
     pub fn new(room: RoomId, title: Title, shop: WebUrl, rate: Rate) -> Self {
-        let (health, message, mode, oversubscribe, active, lifetimes) = Default::default();
-        Self { room, title, shop, health, rate, message, mode, oversubscribe, active, lifetimes }
+        let (health, message, mode, oversubscribe, active, edge, lifetimes) = Default::default();
+        Self { room, title, shop, health, rate, message, mode, oversubscribe, active, edge, lifetimes }
     }
 
     /// These settings for a room that ran with others before. What orders change stays as it is there, its rate for one: nobody may

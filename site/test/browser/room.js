@@ -40,7 +40,7 @@ export function scratch() {
 export class Room {
   static async open(...options) {
     const data = scratch();
-    const flags = ["--port", "0", "--minute", "2s", "--data", data];
+    const flags = ["--minute", "2s", "--data", data, ...(options.includes("--port") ? [] : ["--port", "0"])];
     const nobody = options.includes("--visitors") ? [] : ["--visitors", "0"];
     const child = spawn(BEEKEEPER, ["local", ...flags, ...nobody, ...options]);
     process.on("exit", () => child.kill("SIGKILL"));
@@ -78,6 +78,15 @@ export class Room {
     this.child.kill("SIGTERM");
     await exited;
   }
+}
+
+/** The options of a room behind an edge. Its URL has to be known before it starts. */
+export async function behindEdge() {
+  const server = createServer();
+  await new Promise((listening) => { server.listen(0, "127.0.0.1", listening); });
+  const { port } = server.address();
+  await new Promise((closed) => { server.close(closed); });
+  return ["--edge", "--port", String(port), "--url", `http://127.0.0.1:${port}`];
 }
 
 /**

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import test, { after, before } from "node:test";
 
 import {
-  CHROMIUM, FLAGS, Proxy, Room, browser, changeDocument, chromium, cutShort, scratch, waitForState,
+  CHROMIUM, FLAGS, Proxy, Room, behindEdge, browser, changeDocument, chromium, cutShort, scratch, waitForState,
 } from "./room.js";
 
 let chrome;
@@ -58,6 +58,26 @@ visit("a visitor waits, sees the number ahead fall, and gets past the shop's gua
   await checkUntil(page, page.waitForFunction(isLess, first, { timeout: 60_000 }));
   await checkUntil(page, inShop(page));
   assert.match(await page.textContent("body"), /You waited with number \d+, and your pass was good/);
+});
+
+test("behind an edge, a page asks how the line stands without a cookie, and for its own answer at its turn", { timeout: 180_000 }, async () => {
+  const room = await Room.open("--rate", "300", ...await behindEdge());
+  const page = await (await chrome.newContext()).newPage();
+  const asked = [];
+  page.on("request", async (request) => asked.push({ path: new URL(request.url()).pathname, headers: await request.allHeaders() }));
+  await room.operator("pause");
+  await room.crowd(200);
+  await page.goto(room.door);
+  await waitForState(page, "paused");
+  // The page expects its turn in 40 s, so it asks after half of that. By then it has come, in this room's short minutes.
+  await room.operator("on");
+  await inShop(page);
+  const shared = asked.filter(({ path }) => path === "/status");
+  assert.ok(shared.length > 0 && shared.every(({ headers }) => headers.cookie === undefined), JSON.stringify(shared));
+  const own = asked.filter(({ path }) => path === "/polling");
+  assert.ok(own.length > 1 && own.every(({ headers }) => headers.cookie?.includes("bk_demo=")), JSON.stringify(own));
+  await page.context().close();
+  await room.close();
 });
 
 visit("the place survives a reload, a second tab, back and forward, and a closed browser", ["--rate", "1"], async (room, page, context) => {

@@ -10,6 +10,7 @@
 //! - `ledger-format-1-turnout.json`: a room that oversubscribes, a visitor who came, and how many did.
 //! - `ledger-format-1-active.json`: a room with a limit of active visitors, a slice that is over, and a guard's report.
 //! - `ledger-format-1-help.json`: a visitor who asked for help.
+//! - `ledger-format-1-edge.json`: a room behind an edge.
 //! - `key-secret.json`: a version of the secret with the keys.
 //!
 //! The files are never written again. Another format gets another file next to them.
@@ -58,6 +59,7 @@ const CLOSED: &str = "ledger-format-1-closed.json";
 const OVERFLOW: &str = "ledger-format-1-overflow.json";
 const OBSERVE: &str = "ledger-format-1-observe.json";
 const STOCK: &str = "ledger-format-1-stock.json";
+const EDGE: &str = "ledger-format-1-edge.json";
 const TURNOUT: &str = "ledger-format-1-turnout.json";
 const ACTIVE: &str = "ledger-format-1-active.json";
 const HELP: &str = "ledger-format-1-help.json";
@@ -338,6 +340,21 @@ fn a_room_that_counts_who_comes_is_read() {
     assert_eq!(decode_came(CAME, &items[&CAME.id()]), Ok(4711));
 }
 
+fn room_behind_edge() -> Room {
+    Room { settings: Settings { edge: true, ..room().settings }, ..room() }
+}
+
+fn items_behind_edge() -> Vec<Item> {
+    vec![encode_room(&room_behind_edge()), encode_first_status(15, &room_behind_edge())]
+}
+
+#[test]
+fn a_room_behind_an_edge_is_read() {
+    let items = read(EDGE);
+    assert_eq!(decode_room(&items[&Key::Room.id()]), Ok(room_behind_edge()));
+    assert_eq!(items[&Key::Status(15).id()]["edge"], flag(true));
+}
+
 /// Lets in at most so many active visitors, and is full.
 fn limited_room() -> Room {
     let active =
@@ -509,7 +526,7 @@ fn pattern(id: &str, attribute: &str) -> String {
 
 #[test]
 fn the_fixtures_have_every_attribute_that_is_stored() {
-    let all = [FIRST, COMPLETE, CLOSING, CLOSED, OVERFLOW, OBSERVE, STOCK, TURNOUT, HELP, ACTIVE];
+    let all = [FIRST, COMPLETE, CLOSING, CLOSED, OVERFLOW, OBSERVE, STOCK, TURNOUT, HELP, ACTIVE, EDGE];
     let items = all.into_iter().flat_map(read);
     let names = items.flat_map(|(id, item)| {
         let names = item.into_keys().filter(|name| !matches!(name.as_str(), "id" | "format"));
@@ -532,6 +549,7 @@ fn no_fixture_is_lost() {
         (TURNOUT, oversubscribed_items),
         (HELP, || vec![call_item()]),
         (ACTIVE, limited_items),
+        (EDGE, items_behind_edge),
     ] {
         assert_fixture(&path(name), || write_ledger(name, &items()));
     }

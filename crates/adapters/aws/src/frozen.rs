@@ -101,6 +101,7 @@ fn room() -> Room {
     let (idle, session) = (ActiveLimit::DEFAULT_IDLE, ActiveLimit::DEFAULT_SESSION);
     settings.active = Some(ActiveLimit { visitors: 900, idle, session });
     settings.oversubscribe = Some(Oversubscription::MAX);
+    settings.edge = true;
     settings.health = Some("https://shop.example/health".parse().unwrap());
     let room = Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
     let valves = "0=60".parse().unwrap();

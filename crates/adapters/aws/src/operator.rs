@@ -258,13 +258,13 @@ mod tests {
         let held = Room { throttled: Some(Rate::MIN), ..room() };
         let ahead = "#opens, #closes, #ends, #then_off, #stock, #notice, #link";
         assert!(update(&held, &room()).ends_with(&format!(
-            "REMOVE #health, #mode, #oversubscribe, #active_visitors, #idle_seconds, #session_seconds, {ahead}, #throttled, #turnout, #while_full, #report_key, #highest_rate, #valves, #rehearsal"
+            "REMOVE #health, #mode, #oversubscribe, #edge, #active_visitors, #idle_seconds, #session_seconds, {ahead}, #throttled, #turnout, #while_full, #report_key, #highest_rate, #valves, #rehearsal"
         )));
         let update = update(&room(), &held);
         assert!(
             update.contains("#throttled = :throttled")
                 && update.ends_with(&format!(
-                    "REMOVE #health, #mode, #oversubscribe, #active_visitors, #idle_seconds, #session_seconds, {ahead}, #turnout, #while_full, #report_key, #highest_rate, #valves, #rehearsal"
+                    "REMOVE #health, #mode, #oversubscribe, #edge, #active_visitors, #idle_seconds, #session_seconds, {ahead}, #turnout, #while_full, #report_key, #highest_rate, #valves, #rehearsal"
                 )),
             "{update}"
         );

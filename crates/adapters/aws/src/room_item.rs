@@ -14,7 +14,7 @@ use crate::keys::Key;
 type Attributes<const N: usize> = [(&'static str, Option<AttributeValue>); N];
 
 /// Names every field of a room, so that one that is stored nowhere does not compile.
-fn room_attributes(room: &Room) -> Attributes<33> {
+fn room_attributes(room: &Room) -> Attributes<34> {
     let Room {
         settings,
         url,
@@ -37,8 +37,19 @@ fn room_attributes(room: &Room) -> Attributes<33> {
         rehearsal,
         version,
     } = room;
-    let Settings { room: name, title, shop, health, rate, message, mode, oversubscribe, active, lifetimes } =
-        settings;
+    let Settings {
+        room: name,
+        title,
+        shop,
+        health,
+        rate,
+        message,
+        mode,
+        oversubscribe,
+        active,
+        edge,
+        lifetimes,
+    } = settings;
     let Lifetimes { admission, pass } = lifetimes;
     [
         ("room", Some(text(name))),
@@ -50,6 +61,7 @@ fn room_attributes(room: &Room) -> Attributes<33> {
         ("message", Some(text(message))),
         ("mode", (*mode != Mode::default()).then(|| text(mode))),
         ("oversubscribe", oversubscribe.map(|most| number(most.get()))),
+        ("edge", edge.then(|| flag(true))),
         ("active_visitors", active.map(|limit| number(limit.visitors))),
         ("idle_seconds", active.map(|limit| number(limit.idle.as_secs()))),
         ("session_seconds", active.map(|limit| number(limit.session.as_secs()))),
@@ -108,6 +120,7 @@ pub(crate) fn decode_room(item: &Item) -> Result<Room, ItemError> {
             message: room.parsed("message")?,
             mode: room.optional("mode", Reader::parsed)?.unwrap_or_default(),
             oversubscribe: room.optional("oversubscribe", Reader::bounded::<_, u32>)?,
+            edge: room.optional("edge", Reader::flag)?.unwrap_or_default(),
             active: decode_limit(room)?,
             lifetimes: Lifetimes { admission: seconds("admission_seconds")?, pass: seconds("pass_seconds")? },
         },
@@ -157,7 +170,7 @@ pub(crate) fn decode_last_entry(item: &Item) -> Result<u64, ItemError> {
 ///
 /// Mapping templates copy the texts into JSON unchanged. So they are stored with JSON's escapes, without the quotation
 /// marks.
-fn status_attributes(room: &Room) -> Attributes<16> {
+fn status_attributes(room: &Room) -> Attributes<17> {
     let shop = &room.settings.shop;
     [
         ("epoch", Some(text(&room.epoch))),
@@ -176,6 +189,7 @@ fn status_attributes(room: &Room) -> Attributes<16> {
         ("cors", Some(text(&shop.as_url().origin().ascii_serialization()))),
         ("rate", Some(number(room.pace_of_line().get()))),
         ("slow", Some(flag(room.moves_slower()))),
+        ("edge", room.settings.edge.then(|| flag(true))),
         ("rehearsal", room.rehearsal.as_ref().map(text)),
     ]
 }
@@ -221,7 +235,7 @@ mod tests {
     }
 
     /// Only some rooms have these.
-    const OPTIONAL: [&str; 14] = [
+    const OPTIONAL: [&str; 15] = [
         "health",
         "throttled",
         "opens",
@@ -236,6 +250,7 @@ mod tests {
         "session_seconds",
         "while_full",
         "report_key",
+        "edge",
     ];
 
     fn room() -> Room {
@@ -243,6 +258,7 @@ mod tests {
             health: Some("https://shop.example/health".parse().unwrap()),
             message: "It's \"on\" 🦭\nzwei".parse().unwrap(),
             active: Some(limit()),
+            edge: true,
             lifetimes: Lifetimes { admission: Duration::from_mins(90), pass: Duration::from_mins(30) },
             ..Settings::new(
                 "sale".parse().unwrap(),
@@ -284,6 +300,7 @@ mod tests {
         plain.valves = ValveSchedule::default();
         plain.rehearsal = None;
         (plain.settings.active, plain.while_full, plain.report_key) = (None, None, None);
+        plain.settings.edge = false;
         let item = encode_room(&plain);
         assert!(OPTIONAL.iter().chain(&["then_off"]).all(|name| !item.contains_key(*name)));
         assert_eq!(decode_room(&item), Ok(plain));

@@ -29,3 +29,11 @@ pub fn check(room: &impl RoomUnderTest) {
     bad_requests::check(room, &client);
     orders::check(room, &client);
 }
+
+/// The same for a room behind an edge, which refuses bad requests itself.
+pub fn check_behind_edge(room: &impl RoomUnderTest) {
+    let client = Client::new(&room.base(), &room.name());
+    door::check(room, &client);
+    questions::check(room, &client);
+    orders::check(room, &client);
+}

@@ -1,4 +1,4 @@
-//! `/polling`, `/client`, the keys, and paths that do not exist.
+//! `/polling`, `/status`, `/client`, the keys, and paths that do not exist.
 
 use aws_lc_rs::digest;
 use base64::Engine;
@@ -8,6 +8,7 @@ use crate::{Client, RoomUnderTest};
 
 pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
     polls_say_how_the_line_stands(client);
+    the_status_is_the_same_for_everybody(client);
     the_shop_may_ask(room, client);
     keys_are_public(client);
     an_issuer_says_where_its_keys_are(room, client);
@@ -36,6 +37,34 @@ fn polls_say_how_the_line_stands(client: &Client) {
     let place = client.join();
     let waiting = client.get_with("/polling", &place).json();
     assert!(waiting["allow"] == true || waiting.get("join").is_none(), "{waiting}");
+}
+
+/// What an edge may keep and give to anybody.
+fn the_status_is_the_same_for_everybody(client: &Client) {
+    let place = client.join();
+    let hostile = format!("{place}; x=1");
+    let of_place = [("Cookie", &*hostile), ("Origin", "https://evil.example"), ("Cache-Control", "no-store")];
+    for headers in [&[][..], &of_place] {
+        let status = client.send("GET", "/status?bk_pass=x", headers);
+        assert_eq!((status.status, status.header("cache-control")), (200, Some("public, max-age=1")));
+        for header in ["set-cookie", "vary", "access-control-allow-origin"] {
+            assert_eq!(status.header(header), None, "{header}");
+        }
+        let mut said = status.json();
+        assert!(said["at"].as_u64().is_some_and(|at| at > 1_700_000_000_000), "{said}");
+        for personal in ["join", "late", "until"] {
+            assert_eq!(said.get(personal), None, "{said}");
+        }
+        let mut newcomer = client.get("/polling").json();
+        // The line moves meanwhile.
+        for answer in [&mut said, &mut newcomer] {
+            let fields = answer.as_object_mut().expect("an object");
+            fields.retain(|name, _| {
+                !["at", "join", "served", "waiting", "disorder", "passed"].contains(&&**name)
+            });
+        }
+        assert_eq!(said, newcomer);
+    }
 }
 
 fn the_shop_may_ask(room: &impl RoomUnderTest, client: &Client) {
@@ -117,6 +146,7 @@ fn nothing_else_is_there(client: &Client) {
         "/",
         "/beekeeper",
         "/polling",
+        "/status",
         "/client",
         "/.well-known/jwks.json",
         "/.well-known/openid-configuration",

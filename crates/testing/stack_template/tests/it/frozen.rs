@@ -77,15 +77,18 @@ fn polls_and_client_checks_keep_their_fields() {
     let mut selling = on.clone();
     selling.room.sell(5000.try_into().unwrap());
     selling.line.left = Some(200);
+    let mut behind_edge = on.clone();
+    behind_edge.room.settings.edge = true;
     let admitted = place("ab12", TOKEN, "7");
     let waiting = place("ab12", crate::support::OTHER, "8");
-    let asked = [&on, &off, &paused, &closed, &selling, &rehearsed].into_iter().flat_map(|ledger| {
-        [vec![], vec![waiting.as_str()], vec![admitted.as_str()]].map(|cookies| (ledger, cookies))
-    });
+    let asked =
+        [&on, &off, &paused, &closed, &selling, &rehearsed, &behind_edge].into_iter().flat_map(|ledger| {
+            [vec![], vec![waiting.as_str()], vec![admitted.as_str()]].map(|cookies| (ledger, cookies))
+        });
     let asked: Vec<_> = asked.collect();
     assert_frozen(
         Section::PollFields,
-        keys(asked.iter().map(|(ledger, cookies)| ledger.poll_answer(cookies))),
+        keys(asked.iter().map(|(ledger, cookies)| ledger.poll_answer(cookies)).chain([on.status_answer()])),
     );
     let checks = asked.iter().map(|(ledger, cookies)| ledger.client_answer(cookies));
     assert_frozen(Section::ClientCheckFields, keys(checks));

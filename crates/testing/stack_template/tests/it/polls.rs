@@ -28,6 +28,24 @@ fn a_newcomer_and_a_visitor_who_waits() {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
+fn a_room_behind_an_edge_says_so_to_those_who_wait() {
+    let mut ledger = Ledger::new().admit(OTHER, NOW + HOUR);
+    ledger.room.settings.edge = true;
+    for state in RoomState::ALL {
+        ledger.room.state = state;
+        for visitor in [vec![], vec![mine()], vec![place("ab12", OTHER, "8")]] {
+            ledger.check(&visitor.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+    }
+    ledger.room.state = RoomState::On;
+    assert_eq!(
+        (&ledger.poll_answer(&[&mine()])["edge"], &ledger.status_answer()["edge"]),
+        (&json!(true), &json!(true))
+    );
+}
+
+#[test]
+#[ignore = "needs Velocity: cargo xtask test stack_template"]
 fn a_visitor_is_admitted_until_the_admission_expires() {
     let millisecond = Duration::from_millis(1);
     for (until, allow) in [

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use poll::{ClientAnswer, PollAnswer, VisitorState};
+use poll::{ClientAnswer, PollAnswer, StatusAnswer, VisitorState};
 use serde_json::{Value, json};
 use stack_template::{ApiMethod, Rendered, Stack, TemplateRequest, Velocity};
 use waitroom::{Admission, AdmittedBy, LineStatus, Mode, Place, Room, Ticket, Timestamp, Token, fixture};
@@ -125,6 +125,9 @@ impl Ledger {
             if let Some(link) = &self.room.notice.link {
                 item["link"] = json!({ "S": escaped(&link.to_string()) });
             }
+            if self.room.settings.edge {
+                item["edge"] = json!({ "BOOL": true });
+            }
             if let Some(mark) = self.room.rehearsal {
                 item["rehearsal"] = json!({ "S": mark.to_string() });
             }
@@ -183,6 +186,11 @@ impl Ledger {
         serde_json::to_value(PollAnswer::new(&room, &self.line, visitor)).unwrap()
     }
 
+    pub(crate) fn status_answer(&self) -> Value {
+        let room = Arc::new(self.room.clone()).at(NOW);
+        serde_json::to_value(StatusAnswer::new(&room, &self.line, NOW)).unwrap()
+    }
+
     pub(crate) fn client_answer(&self, cookies: &[&str]) -> Value {
         let (known, visitor) = self.visitor(cookies, NOW);
         serde_json::to_value(ClientAnswer::new(&self.room, known, visitor)).unwrap()
@@ -199,7 +207,7 @@ impl Ledger {
         )
     }
 
-    /// Asks both routes with these cookies, and compares the answers with those of the room's own types.
+    /// Asks the three routes with these cookies, and compares the answers with those of the room's own types.
     pub(crate) fn check(&self, cookies: &[&str]) {
         let asked = with_cookies(cookies);
         let poll = self.ask("/polling", &asked);
@@ -207,6 +215,12 @@ impl Ledger {
             (poll.status, poll.json().unwrap()),
             (None, self.poll_answer(cookies)),
             "poll {cookies:?}"
+        );
+        let status = self.ask("/status", &asked);
+        assert_eq!(
+            (status.status, status.json().unwrap()),
+            (None, self.status_answer()),
+            "status {cookies:?}"
         );
         let client = self.ask("/client", &asked);
         assert_eq!(
