@@ -15,10 +15,8 @@ const NEAR = 16_000;
 const PUBLISHED_AFTER = 1_000;
 /** A page whose turn is overdue polls at least so often. */
 const MAX_OVERDUE_INTERVAL = 50_000;
-/** How old what an edge says may be on its way to the page. */
-const EDGE_DELAY = 3_000;
-/** Behind an edge, a page whose turn is far asks for its own answer at least so often. */
-const OWN_ANSWER_WITHIN = 10 * MINUTE;
+/** The line may have moved so long by the time that the page hears of it. */
+const ON_ITS_WAY = 3_000;
 
 /** The visitor's place, from the fragment of the door's redirect: `#<epoch>-<ticket>`. */
 export function place(fragment) {
@@ -131,14 +129,8 @@ export function isScarce({ stock = Infinity }, { ahead }) {
  * much as it has shown.
  */
 export function isFar(ticket, { served, rate, disorder = 0 }, after) {
-  const reached = served + (rate * (after + EDGE_DELAY)) / MINUTE;
+  const reached = served + (rate * (after + ON_ITS_WAY)) / MINUTE;
   return ticket - reached - 1 > 2 * disorder;
-}
-
-/** Whether a page should hear its own answer `after` so long, however far its turn is. Not all tickets' at once. */
-export function isOwnDue(ticket, now, after) {
-  const answers = (at) => Math.floor((at + (ticket % 600) * 1_000) / OWN_ANSWER_WITHIN);
-  return answers(now + after) > answers(now);
 }
 
 /** The state to show while the visitor waits. */

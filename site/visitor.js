@@ -2,7 +2,7 @@
 // and network: those are arguments. `page::visitor` is the same in Rust, and test/visitor-cases.json holds for both.
 // All times are in milliseconds.
 
-import { MINUTE, forecast, idlePoll, isFar, isOwnDue, isPassed, nextPoll, pollAroundOpening, retryIn } from "./line.js";
+import { MINUTE, forecast, idlePoll, isFar, isPassed, nextPoll, pollAroundOpening, retryIn } from "./line.js";
 
 /** From showing "your turn" to leaving: enough for a screen reader to begin to say it. */
 const TURN_SHOWN = 1_500;
@@ -12,11 +12,16 @@ const DOOR_ASKED_WITHIN = 2 * MINUTE;
 const MOST_TURNS = 2;
 /** An edge whose room does not answer goes on with what it said last. Pages believe it for so long. */
 const BELIEVED_FOR = 2 * MINUTE;
+/** Behind an edge, a page asks for its own answer at least so often: the operator may have let its visitor in by hand. */
+const OWN_ANSWER_WITHIN = 10 * MINUTE;
 
-/** A poll's answer with its instants by the visitor's own clock, which may be wrong. The room's says `roomNow` at this time. */
+/**
+ * A poll's answer with its instants by the visitor's own clock, which may be wrong. The room's says `roomNow` at this time. Only what
+ * an edge says has an age.
+ */
 export function byOwnClock(answer, roomNow, now) {
   const own = (at) => at && now + (at - roomNow);
-  return { ...answer, opensAt: own(answer.opens), closesAt: own(answer.until), age: roomNow - answer.at };
+  return { ...answer, opensAt: own(answer.opens), closesAt: own(answer.until), age: Math.max(0, roomNow - (answer.at ?? roomNow)) };
 }
 
 /**
@@ -25,10 +30,30 @@ export function byOwnClock(answer, roomNow, now) {
  * changes, and `after` which time it polls, or goes to the door, if there is a reason `why`. A poll that is `shared` asks only how
  * the line stands.
  */
-export function hear({ place, kept, page }, answer, { now, chance, keeps, isHidden, isHeld }) {
-  const { stretch = 1 } = answer;
-  // When the room last answered, in what time it was worth asking again, and the operator's stretch.
-  const heard = { at: now, askIn: 0, stretch };
+export function hear(tab, answer, moment) {
+  tab.page.ownAt = moment.now;
+  return goOn(tab, answer, moment);
+}
+
+/**
+ * The same for how the line stands, which an edge says to everybody who waits. If there may be more to know for this visitor, the
+ * page asks for its own answer at once.
+ */
+export function hearShared(tab, answer, moment) {
+  const { place, page } = tab;
+  const { age } = answer;
+  const waits = !answer.allow && !isAway(answer) && hasPlace(place, answer);
+  const isNews = Number.isFinite(answer.at) && age <= BELIEVED_FOR && moment.now - age >= page.heard.saidAt;
+  return waits && isNews && isFar(place.ticket, answer, age) ? goOn(tab, answer, moment) : { after: 0 };
+}
+
+const isAway = ({ late, state }) => late || state === "ended";
+const hasPlace = (place, { join, epoch }) => !join && place?.epoch === epoch;
+
+function goOn({ place, kept, page }, answer, { now, chance, keeps, isHidden, isHeld }) {
+  const { stretch = 1, age } = answer;
+  // When the page heard of the room, from when that is, in what time it was worth asking again, and the operator's stretch.
+  const heard = { at: now, saidAt: now - age, askIn: 0, stretch };
   const step = answer.allow ? enter() : isAway(answer) ? turnAway() : hasPlace(place, answer) ? wait() : rejoin();
   page.heard = heard;
   return step;
@@ -64,6 +89,7 @@ export function hear({ place, kept, page }, answer, { now, chance, keeps, isHidd
 
   function wait() {
     const expected = forecast(place.ticket, answer);
+    expected.askIn = Math.max(0, expected.askIn - age);
     const opensIn = answer.opensAt - now;
     const isOpening = opensIn > 0;
     Object.assign(heard, isOpening ? { askIn: expected.askIn + opensIn } : expected);
@@ -75,8 +101,8 @@ export function hear({ place, kept, page }, answer, { now, chance, keeps, isHidd
     }
     const after = isOpening ? pollAroundOpening(opensIn, expected, stretch, chance()) : nextPoll(expected, stretch, chance());
     const moves = Math.max(0, isOpening ? after - opensIn : after);
-    const shared = answer.edge === true && isFar(place.ticket, answer, moves) && !isOwnDue(place.ticket, now, after);
-    return { after, shows: "line", shared };
+    const isOwnDue = now + after - page.ownAt > OWN_ANSWER_WITHIN;
+    return { after, shows: "line", shared: answer.edge === true && !isOwnDue && isFar(place.ticket, answer, moves + age) };
   }
 
   /** Nothing is expected of the room, so the page asks seldom. */
@@ -85,20 +111,6 @@ export function hear({ place, kept, page }, answer, { now, chance, keeps, isHidd
     return { after: idlePoll(stretch, chance()), shows };
   }
 }
-
-/**
- * What follows from how the line stands, which an edge says to everybody who waits. If there is more to know for this visitor, the
- * page asks for its own answer at once.
- */
-export function hearShared(tab, answer, moment) {
-  const { place } = tab;
-  const waits = !answer.allow && !isAway(answer) && hasPlace(place, answer);
-  const isAll = waits && !(answer.age > BELIEVED_FOR) && isFar(place.ticket, answer, 0);
-  return isAll ? hear(tab, answer, moment) : { after: 0 };
-}
-
-const isAway = ({ late, state }) => late || state === "ended";
-const hasPlace = (place, { join, epoch }) => !join && place?.epoch === epoch;
 
 /** What follows from no answer, or one that cannot be used, for the `refusals`th time in a row. */
 export function refused({ heard }, refusals, now, random) {

@@ -17,6 +17,8 @@ const POLLING = "../polling";
 const STATUS = "../status";
 /** A poll fails if it takes longer. */
 const POLL_TIMEOUT = 20_000;
+/** An edge has its answer, or the page asks the room. */
+const EDGE_TIMEOUT = 3_000;
 /** The shortest time between two polls, however often the button is pressed. */
 const MIN_POLL_GAP = 2_000;
 /** If the page is still here so long after it went to the door, the visitor stopped the navigation. */
@@ -45,42 +47,46 @@ let isLeaving = false;
 /** How often in a row a poll was refused. */
 let refusals = 0;
 let polledAt = 0;
+/** How far the room's clock is ahead of the visitor's. What an edge says may have the time of an older answer. */
+let clockAhead;
 /** What is next, when, and after which time: a poll, or a trip to the door if there is a reason `why`. */
 let planned = { at: 0, after: 0 };
 /** What visitor.js knows until a reload. */
 const page = {};
 let timer;
 
-async function poll() {
+/** Asks the room, or how the line stands if that is enough. */
+async function poll(isShared = false) {
   // "Your turn" is shown, and then the page goes to the door, whatever happens meanwhile.
   if (isPolling || isLeaving || planned.why) return;
   const elapsed = Date.now() - polledAt;
   if (elapsed >= 0 && elapsed < MIN_POLL_GAP) return schedule({ after: MIN_POLL_GAP - elapsed });
-  // Who presses the button asks for themselves.
-  const isShared = planned.shared && !isPressed;
   isPolling = true;
   if (!isShared) polledAt = Date.now();
   tick();
   let step;
   try {
-    const answer = await (isShared ? fetchAnswer(STATUS, { credentials: "omit" }) : fetchAnswer(POLLING, { cache: "no-store" }));
+    const answer = await (isShared ? fetchStatus() : fetchPoll());
     const kept = memory.inTab();
     const { trips } = kept;
-    step = (isShared ? hearShared : hear)({ place: ownPlace, kept, page }, answer, {
+    const moment = {
       now: Date.now(), chance: Math.random, keeps: memory.keeps, isHidden: document.hidden, isHeld: state === "held",
-    });
+    };
+    // Whoever pressed the button meanwhile asked for themselves.
+    const isAskedAgain = isShared && isPressed;
+    step = isAskedAgain ? { after: 0 } : (isShared ? hearShared : hear)({ place: ownPlace, kept, page }, answer, moment);
     memory.keepInTab(kept);
     show(step.shows, answer, trips);
     refusals = 0;
   } catch {
-    refusals += 1;
+    if (!isShared) refusals += 1;
     // What cannot be shown is done all the same.
-    step ??= refused(page, refusals, Date.now(), Math.random());
+    step ??= isShared ? { after: 0 } : refused(page, refusals, Date.now(), Math.random());
     // One failed poll is not shown. Somebody who may already enter needs no answer.
-    if (state !== "held" && (refusals > 1 || isPressed)) showState("unheard");
+    if (state !== "held" && !isShared && (refusals > 1 || isPressed)) showState("unheard");
   }
   isPolling = false;
-  isPressed = false;
+  isPressed &&= isShared;
   if (isLeaving) return;
   if (step.why && step.after === 0) leave(step.why);
   else schedule(step);
@@ -94,19 +100,32 @@ function schedule(step) {
 }
 
 function goOn() {
+  // Later than planned, much may have happened: the machine slept.
+  const isInTime = Date.now() <= planned.at + MIN_POLL_GAP;
   if (planned.why) leave(planned.why);
-  else poll();
+  else poll(planned.shared && isInTime && clockAhead !== undefined);
 }
 
-async function fetchAnswer(path, options) {
+async function fetchPoll() {
+  const { headers, answer } = await fetchAnswer(POLLING, POLL_TIMEOUT, { cache: "no-store" });
+  const date = Date.parse(headers.get("date"));
+  clockAhead = Number.isNaN(date) ? undefined : date - Date.now();
+  return inTime(answer);
+}
+
+async function fetchStatus() {
+  return inTime((await fetchAnswer(STATUS, EDGE_TIMEOUT, { credentials: "omit" })).answer);
+}
+
+const inTime = (answer) => byOwnClock(answer, Date.now() + (clockAhead ?? 0), Date.now());
+
+async function fetchAnswer(path, patience, options) {
   const controller = new AbortController();
-  const timeout = setTimeout(() => controller.abort(), POLL_TIMEOUT);
+  const timeout = setTimeout(() => controller.abort(), patience);
   try {
     const response = await fetch(path, { ...options, signal: controller.signal });
     if (!response.ok) throw new Error(`the room answered ${response.status}`);
-    const age = Number(response.headers.get("age")) || 0;
-    const roomNow = Date.parse(response.headers.get("date")) + age * 1_000 || Date.now();
-    return byOwnClock(await response.json(), roomNow, Date.now());
+    return { headers: response.headers, answer: await response.json() };
   } finally {
     clearTimeout(timeout);
   }
@@ -265,7 +284,7 @@ function start() {
     return isOn;
   });
 
-  addEventListener("online", poll);
+  addEventListener("online", () => poll());
   addEventListener("pageshow", ({ persisted }) => {
     // The visitor came back from the shop, and the browser restored the page as it was when it left.
     if (!persisted) return;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {
-  MINUTE, forecast, idlePoll, isFar, isOwnDue, isPassed, isScarce, lineAt, narrow, nextPoll, place, pollAroundOpening, progress, reachedMilestone,
+  MINUTE, forecast, idlePoll, isFar, isPassed, isScarce, lineAt, narrow, nextPoll, place, pollAroundOpening, progress, reachedMilestone,
   retryIn, waitingState,
 } from "../line.js";
 
@@ -233,10 +233,4 @@ test("a turn is far as long as the line cannot have reached it, out of order as 
   assert.equal(isFar(5000, { ...line, disorder: 0 }, 86_000), true);
   assert.equal(isFar(5000, { ...line, disorder: 0 }, 87_000), false);
   assert.equal(isFar(4000, line, 0), false, "the line is past it");
-});
-
-test("a page hears its own answer every ten minutes, and pages of the same instant not at once", () => {
-  const asks = (ticket) => Array.from({ length: 60 }, (_, minute) => minute).filter((minute) => isOwnDue(ticket, minute * MINUTE, MINUTE));
-  assert.deepEqual(asks(0), [9, 19, 29, 39, 49, 59]);
-  assert.deepEqual(asks(61), [8, 18, 28, 38, 48, 58]);
 });

@@ -8,7 +8,7 @@ import { setImmediate } from "node:timers/promises";
 const read = (path) => readFileSync(new URL(path, import.meta.url), "utf8");
 const PROGRAM = read("../built/wait.min.js");
 const [, BUSY] = /<script>([^]*)<\/script>/.exec(read("../../crates/producer/src/busy.html"));
-/** When visits begin, by the browser's clock. `opens`, `until`, `at` and `date` of a visit count from here. */
+/** When visits begin, by the browser's clock. `opens`, `until` and `date` of a visit count from here. */
 const BEGUN = 1_800_000_000_000;
 const FOR_LINE = ["opening", "paused", "slower", "soon", "waiting"];
 
@@ -16,10 +16,10 @@ const FOR_LINE = ["opening", "paused", "slower", "soon", "waiting"];
 export async function play({ keeps = true, answers = {}, steps }, program = PROGRAM) {
   const browser = new FakeBrowser(keeps, program);
   const done = [];
-  for (const { takes = 100, hidden = false, random = 0.5, hears, date, age } of steps) {
+  for (const { takes = 100, hidden = false, random = 0.5, hears, date, age, sleeps = 0 } of steps) {
     browser.clock = Math.ceil(browser.clock) + takes;
-    Object.assign(browser.moment, { hidden, random, date, age });
-    if (typeof hears !== "string") await browser.hearsPoll(polled(hears, answers));
+    Object.assign(browser.moment, { hidden, random, date, age, sleeps });
+    if (typeof hears !== "string") await browser.hearsPoll(browser.said(polled(hears, answers), hears[1]));
     else if (hears.startsWith("#")) browser.hearsPage(hears).hearsDocument();
     else if (hears.startsWith("redirect")) browser.hearsPage(hears.slice("redirect".length));
     else if (hears === "document") browser.hearsDocument();
@@ -34,7 +34,7 @@ export async function play({ keeps = true, answers = {}, steps }, program = PROG
 /** A poll's answer: one of the file's, with changes. `null` leaves a field out. */
 function polled([name, changes = {}], answers) {
   const answer = Object.entries({ ...answers[name], ...changes }).filter(([, value]) => value !== null);
-  const byClock = ([key, value]) => [key, ["opens", "until", "at"].includes(key) ? BEGUN + value : value];
+  const byClock = ([key, value]) => [key, ["opens", "until"].includes(key) ? BEGUN + value : value];
   return Object.fromEntries(answer.map(byClock));
 }
 
@@ -73,11 +73,23 @@ class FakeBrowser {
     this.clock += this.after;
   }
 
+  roomNow() {
+    const { date } = this.moment;
+    return date === undefined || date === null ? Math.ceil(this.clock) : BEGUN + date;
+  }
+
+  /** What the room says, or said some time ago to an edge. */
+  said(answer, changes) {
+    if (this.ask !== "status" || changes?.at === null) return answer;
+    return { ...answer, at: this.roomNow() - (this.moment.age ?? 0) };
+  }
+
   /** The poll under way, shared or not, gets this answer, and the page goes on until it asks for something else. */
   async hearsPoll(answer) {
     this.ask = undefined;
-    const date = this.moment.date === undefined ? null : new Date(BEGUN + this.moment.date).toUTCString();
-    const headers = new Map([["date", date], ["age", this.moment.age]]);
+    // To the millisecond, so that tests need not round.
+    const date = this.moment.date === null ? null : new Date(this.roomNow()).toISOString();
+    const headers = new Map([["date", date]]);
     const response = { headers, ok: true, status: 200, json: async () => answer };
     if (answer === "silence") this.poll.signal.addEventListener("abort", this.poll.reject);
     else if (answer === "nothing") this.poll.reject(new TypeError("no network"));
@@ -88,7 +100,7 @@ class FakeBrowser {
     while (!this.ask) {
       const next = this.timers.reduce((one, other) => (other.at < one.at ? other : one));
       this.timers.splice(this.timers.indexOf(next), 1);
-      [this.clock, this.after] = [Math.max(this.clock, next.at), next.pause];
+      [this.clock, this.after] = [Math.max(this.clock, next.at) + this.moment.sleeps, next.pause];
       next.act();
       await setImmediate();
     }

@@ -20,3 +20,14 @@ for (const visit of visits) {
     }
   });
 }
+
+test("a browser that can't tell the room's time asks for its own answer", async () => {
+  const answer = { hears: ["edge"], date: null };
+  const done = await play({ steps: [{ hears: "#ab12-201" }, answer, answer], answers });
+  assert.deepEqual(done.map(({ ask }) => ask), ["poll", "poll", "poll"]);
+});
+
+test("a page that slept asks for its own answer", async () => {
+  const done = await play({ steps: [{ hears: "#ab12-201" }, { hears: ["edge"], sleeps: 60_000 }], answers });
+  assert.equal(done.at(-1).ask, "poll");
+});

@@ -1,5 +1,7 @@
 //! `--log` and `RUST_LOG`.
 
+use std::time::Duration;
+
 use http_contract::Client;
 
 use crate::support::{Home, Local, text};
@@ -69,4 +71,18 @@ fn an_invalid_filter_is_a_usage_error() {
     assert!(said.contains("\nhint: unset it, or override it with --log"), "{said}");
     assert_eq!(config("consumer=loud", &["--log", "consumer=debug"]).0, 0, "--log wins");
     assert_eq!(config("", &[]).0, 0, "an empty variable is as none");
+}
+
+/// Its consumers end before its store is closed: at any moment of a second, in which each looks for visitors once.
+#[test]
+fn a_room_that_is_stopped_in_mid_window_complains_of_nothing() {
+    let stopped = |millis| {
+        let mut room = Local::start(&["--minute", "60s"]);
+        let log = room.log();
+        std::thread::sleep(Duration::from_millis(millis));
+        drop(room.interrupt());
+        log
+    };
+    let complaints: Vec<_> = (0..6).flat_map(|stop| stopped(1_000 + 170 * stop)).collect();
+    assert!(complaints.is_empty(), "{complaints:?}");
 }

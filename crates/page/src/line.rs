@@ -17,8 +17,7 @@ const NEWS_PER_PERSON: f64 = 2.0;
 const NEAR: f64 = 16_000.0;
 const PUBLISHED_AFTER: f64 = 1_000.0;
 const MAX_OVERDUE_INTERVAL: f64 = 50_000.0;
-const EDGE_DELAY: f64 = 3_000.0;
-const OWN_ANSWER_WITHIN: f64 = 10.0 * MINUTE;
+const ON_ITS_WAY: f64 = 3_000.0;
 
 /// How many are ahead, when the visitor's turn comes, and after which time it is worth asking again.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -123,15 +122,8 @@ pub fn narrow(shown: Option<ShownRange>, forecast: &PageForecast, now: f64) -> S
 /// Whether this ticket's turn cannot have come when the line has moved on `after` so long.
 #[allow(clippy::cast_precision_loss, reason = "JavaScript computes with the same numbers")]
 pub fn is_far(ticket: u64, line: &LineStatus, after: f64) -> bool {
-    let reached = line.reached as f64 + f64::from(line.rate.get()) * (after + EDGE_DELAY) / MINUTE;
+    let reached = line.reached as f64 + f64::from(line.rate.get()) * (after + ON_ITS_WAY) / MINUTE;
     ticket as f64 - reached - 1.0 > 2.0 * line.disorder as f64
-}
-
-/// Whether a page should hear its own answer `after` so long, however far its turn is.
-#[allow(clippy::cast_precision_loss, reason = "below 600")]
-pub fn is_own_due(ticket: u64, now: f64, after: f64) -> bool {
-    let answers = |at: f64| ((at + (ticket % 600) as f64 * 1_000.0) / OWN_ANSWER_WITHIN).floor();
-    answers(now + after) > answers(now)
 }
 
 /// Whether the line has overtaken this ticket.

@@ -73,8 +73,8 @@ impl PollText {
         Some(Polled::Wait(ToldWaiting { epoch, line: self.line?, opens_in, stretch, has_edge: self.edge }))
     }
 
-    /// How old what an edge says is. 0 if it doesn't tell.
+    /// How old what an edge says is. Nobody believes one that doesn't tell.
     pub fn age(&self, room_now: Timestamp) -> f64 {
-        self.at.map_or(0.0, |at| room_now.since(at).as_secs_f64() * 1000.0)
+        self.at.map_or(f64::INFINITY, |at| room_now.since(at).as_secs_f64() * 1000.0)
     }
 }

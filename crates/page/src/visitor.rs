@@ -9,7 +9,7 @@ use std::time::Duration;
 use waitroom::{Epoch, Ticket};
 
 use crate::line::{
-    MINUTE, PageForecast, TURN_SHOWN, forecast, idle_poll, is_far, is_overtaken, is_own_due, next_poll,
+    MINUTE, PageForecast, TURN_SHOWN, forecast, idle_poll, is_far, is_overtaken, next_poll,
     poll_around_opening, retry_in,
 };
 use crate::polled::{Polled, ToldWaiting};
@@ -49,12 +49,15 @@ pub struct OpenPage {
     pub has_awaited_door: bool,
     /// Whether it shows that the visitor may enter.
     pub is_held: bool,
+    /// When it last heard its own answer, and not what an edge says to all.
+    pub own_at: f64,
 }
 
-/// When the room last answered, in what time it was worth asking again, and the operator's stretch.
+/// When the page last heard of the room, from when that was, in what time it was worth asking again, and the operator's stretch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LastAnswer {
     pub at: f64,
+    pub said_at: f64,
     pub expected: PageForecast,
     pub stretch: f64,
 }
@@ -162,12 +165,16 @@ impl Step {
 impl Tab {
     /// The page gives up a poll after this time.
     pub const PATIENCE: Duration = Duration::from_secs(20);
+    /// An edge has its answer, or the page asks the room.
+    pub const EDGE_PATIENCE: Duration = Duration::from_secs(3);
     /// Who was overtaken asks the door at most so often.
     const DOOR_ASKED_WITHIN: f64 = 2.0 * MINUTE;
     /// Whom the door sends back more often than that at their turn is held.
     const MOST_TURNS: u8 = 2;
     /// An edge whose room does not answer goes on with what it said last. Pages believe it for so long.
     const BELIEVED_FOR: f64 = 2.0 * MINUTE;
+    /// Behind an edge, a page asks for its own answer at least so often: the operator may have let its visitor in by hand.
+    const OWN_ANSWER_WITHIN: f64 = 10.0 * MINUTE;
 
     /// What follows from what the browser hears of what it asked for. `chance` is drawn, from 0 to 1, once where a pause is.
     pub fn hear(
@@ -184,9 +191,12 @@ impl Tab {
                 Step::at_once(AskedFor::Document)
             }
             Heard::Document => Step { shows: Some(PageShows::Finding), ..Step::at_once(AskedFor::Poll) },
-            Heard::Poll(polled) => self.polled(polled, moment, chance),
-            Heard::Status { polled, age } if self.has_nothing_to_ask(&polled, age) => {
-                self.polled(polled, moment, chance)
+            Heard::Poll(polled) => {
+                self.page.own_at = moment.now;
+                self.polled(polled, 0.0, moment, chance)
+            }
+            Heard::Status { polled, age } if self.has_nothing_to_ask(&polled, age, moment.now) => {
+                self.polled(polled, age, moment, chance)
             }
             Heard::Status { .. } => Step::at_once(AskedFor::Poll),
         };
@@ -206,30 +216,41 @@ impl Tab {
     }
 
     /// Whether what an edge says to everybody who waits is all that there is to know for this visitor.
-    fn has_nothing_to_ask(&self, polled: &Polled, age: f64) -> bool {
+    fn has_nothing_to_ask(&self, polled: &Polled, age: f64, now: f64) -> bool {
         match (polled, self.place) {
             (Polled::Wait(told), Some(place)) => {
+                let is_news = self.page.heard.is_none_or(|heard| now - age >= heard.said_at);
                 told.epoch == place.epoch
                     && age <= Self::BELIEVED_FOR
-                    && is_far(place.ticket, &told.line, 0.0)
+                    && is_news
+                    && is_far(place.ticket, &told.line, age)
             }
             _ => false,
         }
     }
 
     fn refused(&self, ask: Ask, now: f64, random: f64) -> Step {
-        // Without its edge, a page asks for its own answer.
-        let what = if ask.what == AskedFor::Status { AskedFor::Poll } else { ask.what };
-        let ask = Ask { what, refusals: ask.refusals.saturating_add(1) };
-        let heard = self.page.heard.filter(|_| what == AskedFor::Poll);
+        if ask.what == AskedFor::Status {
+            // At this time it would have asked for itself, if there were no edge.
+            return Step::at_once(AskedFor::Poll);
+        }
+        let ask = Ask { refusals: ask.refusals.saturating_add(1), ..ask };
+        let heard = self.page.heard.filter(|_| ask.what == AskedFor::Poll);
         // The time between two polls, if the room answered now: shorter and shorter, because the turn comes nearer.
-        let usual = heard.map_or(0.0, |LastAnswer { at, expected, stretch }| {
+        let usual = heard.map_or(0.0, |LastAnswer { at, expected, stretch, .. }| {
             next_poll(&expected.later(now - at), stretch, 0.5)
         });
         Step { ask, after: retry_in(ask.refusals.into(), usual, random), shows: None }
     }
 
-    fn polled(&mut self, polled: Polled, moment: PageMoment, chance: &mut impl FnMut() -> f64) -> Step {
+    /// `age`: how old what an edge says is.
+    fn polled(
+        &mut self,
+        polled: Polled,
+        age: f64,
+        moment: PageMoment,
+        chance: &mut impl FnMut() -> f64,
+    ) -> Step {
         match (polled, self.place) {
             (Polled::Enter, _) => self.enter(moment, chance),
             (Polled::TurnedAway { is_over, stretch }, _) => {
@@ -239,7 +260,7 @@ impl Tab {
                 self.idle(shows, stretch, moment, chance)
             }
             (Polled::Wait(told), Some(place)) if told.epoch == place.epoch => {
-                self.wait(place.ticket, &told, moment, chance)
+                self.wait(place.ticket, &told, age, moment, chance)
             }
             (Polled::Wait(ToldWaiting { epoch, stretch, .. }) | Polled::Join { epoch, stretch }, _) => {
                 self.rejoin(epoch, stretch, moment, chance)
@@ -274,7 +295,7 @@ impl Tab {
         if moment.keeps && !is_expired && trips == 1 && !self.page.has_awaited_door {
             self.page.has_awaited_door = true;
             let expected = PageForecast::without_place(0.0);
-            self.page.heard = Some(LastAnswer { at: moment.now, expected, stretch });
+            self.page.heard = Some(LastAnswer { at: moment.now, said_at: moment.now, expected, stretch });
             return Step::poll(next_poll(&expected, stretch, chance()), PageShows::Finding);
         }
         if !moment.keeps || trips > u8::from(!is_expired) {
@@ -293,6 +314,7 @@ impl Tab {
         &mut self,
         ticket: u64,
         told: &ToldWaiting,
+        age: f64,
         moment: PageMoment,
         chance: &mut impl FnMut() -> f64,
     ) -> Step {
@@ -300,9 +322,10 @@ impl Tab {
         let now = moment.now;
         let is_opening = opens_in > 0.0;
         let in_line = forecast(ticket, line);
+        let in_line = PageForecast { ask_in: (in_line.ask_in - age).max(0.0), ..in_line };
         let until_opening = PageForecast::without_place(in_line.ask_in + opens_in);
         let expected = if is_opening { until_opening } else { in_line };
-        self.page.heard = Some(LastAnswer { at: now, expected, stretch });
+        self.page.heard = Some(LastAnswer { at: now, said_at: now - age, expected, stretch });
         (self.kept.turns, self.kept.other_trips) = (0, 0);
         // A browser that keeps nothing could not tell when it asked last.
         let is_due = self.kept.asked_door.is_none_or(|at| (now - at).abs() > Self::DOOR_ASKED_WITHIN);
@@ -317,9 +340,10 @@ impl Tab {
             next_poll(&in_line, stretch, chance())
         };
         let moves = (after - opens_in.max(0.0)).max(0.0);
-        let is_shared = has_edge && is_far(ticket, line, moves) && !is_own_due(ticket, now, after);
+        let is_own_due = now + after - self.page.own_at > Self::OWN_ANSWER_WITHIN;
+        let is_shared = has_edge && !is_own_due && is_far(ticket, line, moves + age);
         let what = if is_shared { AskedFor::Status } else { AskedFor::Poll };
-        Step { ask: Ask { what, refusals: 0 }, ..Step::poll(after, PageShows::Line) }
+        Step { after, shows: Some(PageShows::Line), ..Step::at_once(what) }
     }
 
     /// Nothing is expected of the room, so the page asks seldom.
@@ -331,7 +355,7 @@ impl Tab {
         chance: &mut impl FnMut() -> f64,
     ) -> Step {
         let expected = PageForecast::without_place(f64::INFINITY);
-        self.page.heard = Some(LastAnswer { at: moment.now, expected, stretch });
+        self.page.heard = Some(LastAnswer { at: moment.now, said_at: moment.now, expected, stretch });
         Step::poll(idle_poll(stretch, chance()), shows)
     }
 }

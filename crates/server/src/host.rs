@@ -17,7 +17,7 @@ use crate::{AnswerMetrics, App, DemoShop, HttpService, Monitor, schedule};
 pub struct HostedRoom {
     store: EmbeddedStore,
     minute: Duration,
-    /// Whoever watches it closes the sites.
+    /// Whoever watches it closes the sites, and ends the consumers.
     end: watch::Sender<()>,
     sites: Vec<JoinHandle<()>>,
     background: Vec<JoinHandle<()>>,
@@ -36,7 +36,7 @@ impl HostedRoom {
         let mut room = Self { store, minute, end, sites: Vec::new(), background: Vec::new() };
         let (listener, limits, log) = door;
         room.serve(listener, app.clone(), limits, log);
-        room.keep_running(schedule::run(room.store.clone(), minute));
+        room.keep_running(schedule::run(room.store.clone(), minute, room.end.subscribe()));
         room.keep_running(async move { orders.serve(app).await });
         room
     }
@@ -74,7 +74,7 @@ impl HostedRoom {
         for site in self.sites {
             site.await?;
         }
-        schedule::note_last_minute(&self.store, self.minute).await;
+        schedule::note_last_minute(&self.store, self.minute, self.end.subscribe()).await;
         let waiting = self.store.status().waiting;
         tokio::task::spawn_blocking(move || self.store.close()).await?;
         Ok(waiting)

@@ -25,6 +25,8 @@ pub struct AnswerMetrics {
     pub(crate) unavailable: AtomicU64,
     pub(crate) door: Histogram,
     pub(crate) polls: Histogram,
+    /// How often an edge asked how the line stands.
+    pub(crate) edge: AtomicU64,
 }
 
 /// How long answers took.
@@ -45,9 +47,9 @@ impl AnswerMetrics {
         match handler {
             Handler::Door => self.door.observe(took),
             Handler::Poll => self.polls.observe(took),
+            Handler::Status => increase(&self.edge),
             Handler::Root
             | Handler::Guard
-            | Handler::Status
             | Handler::ClientCheck
             | Handler::PublicKeys
             | Handler::Discovery

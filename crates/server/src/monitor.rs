@@ -60,6 +60,11 @@ impl Monitor {
         text.counter("beekeeper_joins_total", "Places that visitors got.", count(&metrics.joins));
         text.counter("beekeeper_polls_total", "Answered polls.", metrics.polls.count());
         text.counter(
+            "beekeeper_edge_asked_total",
+            "Requests of how the line stands, which an edge in front of the room sends.",
+            metrics.edge.load(Ordering::Relaxed),
+        );
+        text.counter(
             "beekeeper_releases_total",
             "Visitors released in this epoch, also before the last start.",
             status.released,

@@ -161,6 +161,8 @@ impl Preview {
 
 async fn poll(scene: &Scene, room: &Room, now: Timestamp) -> HttpResponse {
     let mut room = room.clone();
+    // A scene is an answer to a poll.
+    room.settings.edge = false;
     room.turn(RoomState::On);
     let rate = Rate::new(300).unwrap_or(Rate::MIN);
     let mut line =

@@ -116,8 +116,11 @@ pub const ROUTES: &[Route] = &[
         path: "/.well-known/jwks.json",
         methods: READ,
         handler: Handler::PublicKeys,
-        // Any page may verify passes.
-        headers: &[("cache-control", "public, max-age=300"), ("access-control-allow-origin", "*")],
+        // Any page may verify passes. An edge asks again soon: a key that was dropped shall not be good there for long.
+        headers: &[
+            ("cache-control", "public, max-age=300, s-maxage=5"),
+            ("access-control-allow-origin", "*"),
+        ],
         on_aws: AwsHandler::Table { action: "GetItem" },
     },
     Route {

@@ -9,27 +9,39 @@ use clock::SystemClock;
 use consumer::Consumer;
 use embedded::EmbeddedStore;
 use throttle::{SamplePurpose, Throttle};
+use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 use trigger::{Trigger, TriggerCause};
 use waitroom::Slice;
 use waitroom::ports::{ConsumerRun, Dispatch, PortResult, Probe};
 
-/// Consumers as tasks of this process.
+/// Consumers as tasks of this process, until the room ends.
 #[derive(Clone, Debug)]
-struct Tasks(EmbeddedStore);
+struct Tasks {
+    store: EmbeddedStore,
+    end: watch::Receiver<()>,
+}
 
 impl Dispatch for Tasks {
     async fn send(&self, slice: Slice) -> PortResult<()> {
-        let consumer = Consumer::new(self.0.clone(), SystemClock);
-        tokio::spawn(async move { consumer.run(slice, ConsumerRun(rand::random())).await });
+        let consumer = Consumer::new(self.store.clone(), SystemClock);
+        let mut end = self.end.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                // Looked at first, or the log would say that the store of a room that ends is closed. It may end at any point.
+                biased;
+                _ = end.changed() => {}
+                _ = consumer.run(slice, ConsumerRun(rand::random())) => {}
+            }
+        });
         Ok(())
     }
 }
 
-/// Runs every `minute`, and whenever the valve changes, until dropped. Consumers that run then go on until the process ends,
-/// which is safe at any point.
-pub async fn run(store: EmbeddedStore, minute: Duration) {
-    let trigger = Trigger::new(store.clone(), SystemClock, Tasks(store.clone()), minute);
+/// Runs every `minute`, and whenever the valve changes, until dropped. Consumers that run then go on until the `end`.
+pub async fn run(store: EmbeddedStore, minute: Duration, end: watch::Receiver<()>) {
+    let tasks = Tasks { store: store.clone(), end };
+    let trigger = Trigger::new(store.clone(), SystemClock, tasks, minute);
     let mut minutes = interval(minute);
     minutes.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -50,8 +62,9 @@ pub async fn run(store: EmbeddedStore, minute: Duration) {
 
 /// Writes the record of the minute in which the room stops. Call it after [`run`] was dropped and the last visitor was
 /// answered.
-pub async fn note_last_minute(store: &EmbeddedStore, minute: Duration) {
-    let trigger = Trigger::new(store.clone(), SystemClock, Tasks(store.clone()), minute);
+pub async fn note_last_minute(store: &EmbeddedStore, minute: Duration, end: watch::Receiver<()>) {
+    let tasks = Tasks { store: store.clone(), end };
+    let trigger = Trigger::new(store.clone(), SystemClock, tasks, minute);
     if let Err(error) = trigger.note_last_minute().await {
         let error = &error as &dyn std::error::Error;
         tracing::warn!(

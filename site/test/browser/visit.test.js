@@ -9,6 +9,8 @@ import {
   CHROMIUM, FLAGS, Proxy, Room, behindEdge, browser, changeDocument, chromium, cutShort, scratch, waitForState,
 } from "./room.js";
 
+const BEHIND_EDGE = ["--rate", "300", ...await behindEdge()];
+
 let chrome;
 before(async () => { chrome = await browser(); });
 after(() => chrome?.close());
@@ -60,9 +62,7 @@ visit("a visitor waits, sees the number ahead fall, and gets past the shop's gua
   assert.match(await page.textContent("body"), /You waited with number \d+, and your pass was good/);
 });
 
-test("behind an edge, a page asks how the line stands without a cookie, and for its own answer at its turn", { timeout: 180_000 }, async () => {
-  const room = await Room.open("--rate", "300", ...await behindEdge());
-  const page = await (await chrome.newContext()).newPage();
+visit("behind an edge, a page asks how the line stands without a cookie, and for its own answer at its turn", BEHIND_EDGE, async (room, page) => {
   const asked = [];
   page.on("request", async (request) => asked.push({ path: new URL(request.url()).pathname, headers: await request.allHeaders() }));
   await room.operator("pause");
@@ -76,8 +76,6 @@ test("behind an edge, a page asks how the line stands without a cookie, and for 
   assert.ok(shared.length > 0 && shared.every(({ headers }) => headers.cookie === undefined), JSON.stringify(shared));
   const own = asked.filter(({ path }) => path === "/polling");
   assert.ok(own.length > 1 && own.every(({ headers }) => headers.cookie?.includes("bk_demo=")), JSON.stringify(own));
-  await page.context().close();
-  await room.close();
 });
 
 visit("the place survives a reload, a second tab, back and forward, and a closed browser", ["--rate", "1"], async (room, page, context) => {

@@ -2,8 +2,8 @@
 
 use emulators::with_line_js;
 use page::line::{
-    PageForecast, ShownRange, forecast, is_far, is_overtaken, is_own_due, narrow, next_poll,
-    poll_around_opening, retry_in,
+    PageForecast, ShownRange, forecast, is_far, is_overtaken, narrow, next_poll, poll_around_opening,
+    retry_in,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -14,14 +14,14 @@ use waitroom::{LineStatus, Rate};
 const SCRIPT: &str = r#"
     import { readFileSync } from "node:fs";
     import { pathToFileURL } from "node:url";
-    const { forecast, isFar, isOwnDue, isPassed, narrow, nextPoll, pollAroundOpening, retryIn } = await import(pathToFileURL(process.argv[1]));
+    const { forecast, isFar, isPassed, narrow, nextPoll, pollAroundOpening, retryIn } = await import(pathToFileURL(process.argv[1]));
     const answers = JSON.parse(readFileSync(0)).map(({ ticket, line, stretch, random, failures, usual, shown, now, opensIn }) => {
         const expected = forecast(ticket, line);
         const { ahead, earliest, latest, askIn, within } = expected;
         const { from, to } = narrow(shown ?? undefined, expected, now);
         const pauses = [nextPoll(expected, stretch, random), retryIn(failures, usual, random)];
         pauses.push(pollAroundOpening(opensIn, expected, stretch, random));
-        return [ahead, earliest, latest, askIn, within, ...pauses, from, to, ...[isPassed(ticket, line), isFar(ticket, line, usual), isOwnDue(ticket, now, usual)].map(Number)];
+        return [ahead, earliest, latest, askIn, within, ...pauses, from, to, ...[isPassed(ticket, line), isFar(ticket, line, usual)].map(Number)];
     });
     console.log(JSON.stringify(answers));
 "#;
@@ -58,7 +58,7 @@ fn random_case(rng: &mut StdRng) -> Value {
 }
 
 /// The same in Rust.
-fn computed(case: &Value) -> [f64; 13] {
+fn computed(case: &Value) -> [f64; 12] {
     let line: LineStatus = serde_json::from_value(case["line"].clone()).unwrap();
     assert!(line.rate <= Rate::MAX);
     let (ticket, value) = (case["ticket"].as_u64().unwrap(), |name: &str| case[name].as_f64().unwrap());
@@ -73,12 +73,8 @@ fn computed(case: &Value) -> [f64; 13] {
     let is = |holds: bool| f64::from(u8::from(holds));
     let overtaken = is(is_overtaken(ticket, &line));
     let far = is(is_far(ticket, &line, value("usual")));
-    let own_due = is(is_own_due(ticket, value("now"), value("usual")));
     let PageForecast { ahead, earliest, latest, ask_in, within } = expected;
-    [
-        ahead, earliest, latest, ask_in, within, poll, retry, opening, range.from, range.to, overtaken, far,
-        own_due,
-    ]
+    [ahead, earliest, latest, ask_in, within, poll, retry, opening, range.from, range.to, overtaken, far]
 }
 
 #[test]
@@ -87,7 +83,7 @@ fn rust_computes_what_the_page_computes() {
     let mut rng = StdRng::seed_from_u64(1);
     let cases: Vec<_> = (0..5000).map(|_| random_case(&mut rng)).collect();
     let printed = with_line_js(SCRIPT, &json!(cases).to_string()).unwrap();
-    let answers: Vec<[f64; 13]> = serde_json::from_str(&printed).unwrap();
+    let answers: Vec<[f64; 12]> = serde_json::from_str(&printed).unwrap();
     assert_eq!(answers.len(), cases.len());
     for (case, answer) in cases.iter().zip(answers) {
         let computed = computed(case);

@@ -1,5 +1,7 @@
 //! What browsers do in a room: the visits that the page's own tests play too, and random ones against the page's program.
 
+use std::time::Duration;
+
 use emulators::with_line_js;
 use page::PollText;
 use page::visitor::{AskedFor, Heard, PageMoment, PagePlace, PageShows, Step, Tab};
@@ -9,7 +11,7 @@ use serde_json::{Map, Value, json};
 use waitroom::Timestamp;
 
 const CASES: &str = include_str!("../../../../site/test/visitor-cases.json");
-/// When visits begin, by the browser's clock. `opens`, `until`, `at` and `date` count from here.
+/// When visits begin, by the browser's clock. `opens`, `until` and `date` count from here.
 const BEGUN: f64 = 1_800_000_000_000.0;
 
 /// Plays visits from standard input with the program inside the page, and prints what the browser did after each step.
@@ -55,7 +57,9 @@ impl Browser {
             Some("document") => Heard::Document,
             Some("nothing" | "busy" | "unreadable") => Heard::Refused,
             Some("silence") => {
-                self.clock += Tab::PATIENCE.as_secs_f64() * 1000.0;
+                let is_edge = self.next.ask.what == AskedFor::Status;
+                let patience = if is_edge { Tab::EDGE_PATIENCE } else { Tab::PATIENCE };
+                self.clock += patience.as_secs_f64() * 1000.0;
                 Heard::Refused
             }
             _ => self.answered(step, answers),
@@ -81,14 +85,17 @@ impl Browser {
         let mut answer: Map<String, Value> = answers[name].as_object().cloned().unwrap_or_default();
         answer.extend(step["hears"][1].as_object().cloned().unwrap_or_default());
         answer.retain(|_, value| !value.is_null());
-        for at in ["opens", "until", "at"] {
+        for at in ["opens", "until"] {
             if let Some(value) = answer.get_mut(at) {
                 *value = instant(BEGUN + value.as_f64().unwrap()).as_millis().into();
             }
         }
+        let room_now = instant(step["date"].as_f64().map_or(self.clock, |date| BEGUN + date));
+        if self.next.ask.what == AskedFor::Status && step["hears"][1].get("at").is_none() {
+            let at = room_now - Duration::from_millis(step["age"].as_u64().unwrap_or_default());
+            answer.insert("at".into(), at.as_millis().into());
+        }
         let text: PollText = serde_json::from_value(answer.into()).unwrap();
-        let date = step["date"].as_f64().map_or(self.clock, |date| BEGUN + date);
-        let room_now = instant(date + 1000.0 * step["age"].as_f64().unwrap_or_default());
         let polled = text.polled(room_now).unwrap();
         match self.next.ask.what {
             AskedFor::Status => Heard::Status { polled, age: text.age(room_now) },
@@ -176,7 +183,6 @@ fn random_answer(rng: &mut StdRng, asked: AskedFor, clock: f64) -> Value {
                 "opens": if is_opening { json!(opens.max(0.0)) } else { Value::Null },
                 "message": "",
                 "edge": rng.random_bool(0.5),
-                "at": if rng.random_bool(0.8) { json!((clock - BEGUN - f64::from(rng.random_range(0..150_000))).ceil().max(0.0)) } else { Value::Null },
                 "stretch": if rng.random_bool(0.8) { json!(rng.random_range(1..12)) } else { Value::Null },
             }])
         }
@@ -202,6 +208,7 @@ fn random_visit(rng: &mut StdRng) -> (Value, Vec<Done>) {
             "takes": rng.random_range(2_000..20_000),
             "random": f64::from(rng.random_range(0..1000)) / 1000.0,
             "hidden": rng.random_bool(0.2),
+            "age": if rng.random_bool(0.5) { rng.random_range(0..150_000) } else { 0 },
         });
         done.push(browser.takes(&step, &Value::Null));
         steps.push(step);

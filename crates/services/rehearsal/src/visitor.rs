@@ -114,10 +114,15 @@ impl<'a> HttpVisit<'a> {
 
     /// What an edge says may be of before the rehearsal began, so it need not have the mark.
     async fn ask_status(&mut self) -> Option<Heard> {
-        let status = self.crowd.status();
-        let text = self.ask(VisitRoute::Status, &status, poll_text).await?;
+        self.crowd.hold_if_stopped().await;
+        let answered = self.crowd.wire.get_shared(&self.crowd.status()).await;
+        let text = self.used(VisitRoute::Status, answered, poll_text)?;
         let now = self.crowd.now();
-        Some(Heard::Status { polled: text.polled(now)?, age: text.age(now) })
+        let polled = text.polled(now);
+        if polled.is_none() {
+            self.failed(VisitRoute::Status, VisitFault::Unreadable);
+        }
+        Some(Heard::Status { polled: polled?, age: text.age(now) })
     }
 
     async fn poll(&mut self) -> Option<Polled> {
@@ -165,7 +170,18 @@ impl<'a> HttpVisit<'a> {
         read: impl FnOnce(&VisitAnswer) -> Option<T>,
     ) -> Option<T> {
         self.crowd.hold_if_stopped().await;
-        let fault = match self.crowd.wire.get(url, &mut self.cookies).await {
+        let answered = self.crowd.wire.get(url, &mut self.cookies).await;
+        self.used(route, answered, read)
+    }
+
+    /// What can be used of an answer. Otherwise the fault is noted.
+    fn used<T>(
+        &mut self,
+        route: VisitRoute,
+        answered: Result<VisitAnswer, VisitFault>,
+        read: impl FnOnce(&VisitAnswer) -> Option<T>,
+    ) -> Option<T> {
+        let fault = match answered {
             Ok(answer) => {
                 self.crowd.notes().measured(route, answer.took);
                 match read(&answer) {

@@ -5,7 +5,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use http::header::{ACCEPT, CACHE_CONTROL, COOKIE, HOST, LOCATION, SET_COOKIE, USER_AGENT};
-use http::{HeaderMap, Request};
+use http::{HeaderMap, Request, request};
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::body::Bytes;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -92,10 +92,24 @@ impl VisitorWire {
     /// Requests a URL as a browser with these cookies does, and keeps the cookies of the answer. The time in which the
     /// request waited for its turn among ours is not measured.
     pub(crate) async fn get(&self, url: &Url, cookies: &mut CookieJar) -> Result<VisitAnswer, VisitFault> {
-        let mut request = Request::get(url.as_str())
-            .header(USER_AGENT, "beekeeper-rehearse")
-            .header(ACCEPT, "*/*")
-            .header(CACHE_CONTROL, "no-cache");
+        let request = Request::get(url.as_str()).header(CACHE_CONTROL, "no-cache");
+        self.send(url, request, cookies, Tab::PATIENCE).await
+    }
+
+    /// The same for what an edge may keep: without cookies, and without asking for a fresh answer.
+    pub(crate) async fn get_shared(&self, url: &Url) -> Result<VisitAnswer, VisitFault> {
+        let request = Request::get(url.as_str());
+        self.send(url, request, &mut CookieJar::default(), Tab::EDGE_PATIENCE).await
+    }
+
+    async fn send(
+        &self,
+        url: &Url,
+        request: request::Builder,
+        cookies: &mut CookieJar,
+        patience: Duration,
+    ) -> Result<VisitAnswer, VisitFault> {
+        let mut request = request.header(USER_AGENT, "beekeeper-rehearse").header(ACCEPT, "*/*");
         if let Some(host) = self.host.as_ref().filter(|_| url.origin() == self.room.origin()) {
             request = request.header(HOST, host);
         }
@@ -119,7 +133,7 @@ impl VisitorWire {
             let body = Limited::new(body, LARGEST_BODY).collect().await;
             Ok((head, body.map_err(|_| VisitFault::Unreadable)?.to_bytes()))
         };
-        let answered = timeout(Tab::PATIENCE, asked).await;
+        let answered = timeout(patience, asked).await;
         drop(slot);
         let (head, body) = answered.unwrap_or(Err(VisitFault::TimedOut))?;
         let texts = |name| texts(&head.headers, name);

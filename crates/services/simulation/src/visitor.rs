@@ -63,6 +63,7 @@ impl SimulatedVisitor {
     pub(crate) fn tab(&self, epoch: Epoch) -> Tab {
         let heard = self.heard.get().map(|at| LastAnswer {
             at: at.into(),
+            said_at: at.into(),
             expected: PageForecast {
                 within: 100.0 * f64::from(self.within),
                 ..PageForecast::without_place(self.ask_in.into())

@@ -3,7 +3,7 @@
 //! A crowd joins within two minutes. Each visitor has a [`Tab`], which says when their page polls and goes to the door, and a
 //! range, which it shows meanwhile.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use memory::LineBehaviour;
@@ -98,11 +98,26 @@ struct SimVisitor {
     learned: Option<Timestamp>,
 }
 
+/// An edge, which says how the line stood so long ago.
+#[derive(Debug)]
+struct SimEdge {
+    age: Duration,
+    copies: VecDeque<(Timestamp, LineStatus)>,
+}
+
+/// What a poll is answered with.
+#[derive(Clone, Copy, Debug)]
+struct SimAnswers {
+    line: LineStatus,
+    /// What an edge says, and how old that is.
+    shared: Option<(LineStatus, Duration)>,
+}
+
 /// The crowd, and how much of the world's observations it has read.
 #[derive(Debug)]
 pub struct SimCrowd {
     rng: StdRng,
-    has_edge: bool,
+    edge: Option<SimEdge>,
     visitors: Vec<SimVisitor>,
     by_token: HashMap<Token, usize>,
     redirected: usize,
@@ -115,23 +130,24 @@ impl SequenceRun {
     const CHANGED_AFTER: Duration = Duration::from_mins(3);
 
     pub fn run(&self) -> SequenceReport {
-        self.run_with(None, false)
+        self.run_with(None, None)
     }
 
     /// The same, with pages that poll at another pace than ours.
     pub fn run_at_pace(&self, pace: PollPace) -> SequenceReport {
-        self.run_with(Some(pace), false)
+        self.run_with(Some(pace), None)
     }
 
-    /// The same, with an edge in front of the room, which says to everybody how the line stands.
-    pub fn run_behind_edge(&self) -> SequenceReport {
-        self.run_with(None, true)
+    /// The same, with an edge in front of the room, which says to everybody how the line stood so long ago.
+    pub fn run_behind_edge(&self, age: Duration) -> SequenceReport {
+        self.run_with(None, Some(age))
     }
 
-    fn run_with(&self, pace: Option<PollPace>, has_edge: bool) -> SequenceReport {
+    fn run_with(&self, pace: Option<PollPace>, edge: Option<Duration>) -> SequenceReport {
         let mut world = World::new(self.seed, self.rate).with_line(self.line);
         world.set_faults(|_| (InjectedFault::None, Duration::from_millis(8)));
-        let mut crowd = SimCrowd { has_edge, ..SimCrowd::new(self.seed) };
+        let edge = edge.map(|age| SimEdge { age, copies: VecDeque::new() });
+        let mut crowd = SimCrowd { edge, ..SimCrowd::new(self.seed) };
         let start = world.clock.now();
         let mut joined = 0;
         // Twice the time that it should take, and the time until a receive returns the last.
@@ -187,14 +203,7 @@ fn share(all: usize, elapsed: Duration, within: Duration) -> usize {
 impl SimCrowd {
     pub fn new(seed: u64) -> Self {
         let rng = StdRng::seed_from_u64(!seed);
-        Self {
-            rng,
-            has_edge: false,
-            visitors: Vec::new(),
-            by_token: HashMap::new(),
-            redirected: 0,
-            confirmed: 0,
-        }
+        Self { rng, edge: None, visitors: Vec::new(), by_token: HashMap::new(), redirected: 0, confirmed: 0 }
     }
 
     /// Who got a place since the last call, and who was admitted.
@@ -220,13 +229,15 @@ impl SimCrowd {
     /// All whose time has come ask for what they ask for next.
     pub fn ask(&mut self, world: &mut World, pace: Option<PollPace>) {
         let (now, line) = (world.clock.now(), world.status());
+        let shared = self.edge.as_mut().map(|edge| edge.says(now, line));
+        let answers = SimAnswers { line, shared };
         for visitor in &mut self.visitors {
             if visitor.learned.is_some() || visitor.asks_at > now {
                 continue;
             }
             let random = self.rng.random();
             if matches!(visitor.ask.what, AskedFor::Poll | AskedFor::Status) {
-                visitor.poll(now, line, self.has_edge, pace, random);
+                visitor.poll(now, answers, pace, random);
                 if visitor.ask.what == AskedFor::Door {
                     world.visit(Some(visitor.place));
                 }
@@ -307,6 +318,17 @@ impl SimCrowd {
     }
 }
 
+impl SimEdge {
+    /// What it says, and how old that is.
+    fn says(&mut self, now: Timestamp, line: LineStatus) -> (LineStatus, Duration) {
+        self.copies.push_back((now, line));
+        while self.copies.get(1).is_some_and(|(at, _)| *at + self.age <= now) {
+            self.copies.pop_front();
+        }
+        self.copies.front().map_or((line, Duration::ZERO), |(at, line)| (*line, now.since(*at)))
+    }
+}
+
 impl SimVisitor {
     fn new(place: Place, joined: Timestamp) -> Self {
         Self {
@@ -333,19 +355,15 @@ impl SimVisitor {
         self.hear(Heard::Document, now, 0.0);
     }
 
-    fn poll(
-        &mut self,
-        now: Timestamp,
-        line: LineStatus,
-        has_edge: bool,
-        pace: Option<PollPace>,
-        random: f64,
-    ) {
+    fn poll(&mut self, now: Timestamp, answers: SimAnswers, pace: Option<PollPace>, random: f64) {
+        let SimAnswers { line, shared } = answers;
         // No run resets the room or waits for an opening.
-        let told = ToldWaiting { epoch: self.place.epoch, line, opens_in: 0.0, stretch: 1.0, has_edge };
-        if self.ask.what == AskedFor::Status {
+        let (opens_in, stretch, has_edge) = (0.0, 1.0, shared.is_some());
+        let told = ToldWaiting { epoch: self.place.epoch, line, opens_in, stretch, has_edge };
+        if let (AskedFor::Status, Some((line, age))) = (self.ask.what, shared) {
             self.shared += 1;
-            self.hear(Heard::Status { polled: Polled::Wait(told), age: 0.0 }, now, random);
+            let polled = Polled::Wait(ToldWaiting { line, ..told });
+            self.hear(Heard::Status { polled, age: age.as_secs_f64() * 1000.0 }, now, random);
             return;
         }
         self.polls += 1;

@@ -240,13 +240,17 @@ fn behind_an_edge_pages_seldom_ask_for_their_own_answer_and_learn_as_soon() {
     const TICK: u64 = 500;
     for (rate, disorder) in [(600, 0), (3000, 0), (3000, 1000), (3000, 10_000)] {
         let run = crowd(rate, disorder, Meanwhile::Nothing);
-        let (alone, behind) = (run.run(), run.run_behind_edge());
-        let most = if disorder == 0 { 4 } else { alone.polls_in_ten_minutes.largest };
-        assert!(behind.polls_in_ten_minutes.largest <= most, "{rate}, {disorder}: {alone:?} {behind:?}");
-        assert!(behind.shared_in_ten_minutes.half > 0, "{rate}, {disorder}: {behind:?}");
-        let (before, now) = (alone.learned_after, behind.learned_after);
-        let as_soon = |before: u64, now: u64| now <= before + TICK;
-        assert!(as_soon(before.half, now.half) && as_soon(before.most, now.most), "{before:?} {now:?}");
+        let alone = run.run();
+        for (seconds, most_in_order) in [(2, 4), (30, 6)] {
+            let behind = run.run_behind_edge(Duration::from_secs(seconds));
+            let most = if disorder == 0 { most_in_order } else { alone.polls_in_ten_minutes.largest };
+            println!("{rate}, {disorder}, {seconds} s: {alone:?} {behind:?}");
+            assert!(behind.polls_in_ten_minutes.largest <= most, "{rate}, {disorder}: {alone:?} {behind:?}");
+            assert!(behind.shared_in_ten_minutes.half > 0, "{rate}, {disorder}: {behind:?}");
+            let (before, now) = (alone.learned_after, behind.learned_after);
+            let as_soon = |before: u64, now: u64| now <= before + TICK;
+            assert!(as_soon(before.half, now.half) && as_soon(before.most, now.most), "{before:?} {now:?}");
+        }
     }
 }
 
@@ -255,7 +259,8 @@ fn behind_an_edge_pages_seldom_ask_for_their_own_answer_and_learn_as_soon() {
 #[ignore = "simulates large crowds, for some seconds: cargo xtask test fault_simulation"]
 fn behind_an_edge_pages_learn_as_soon_that_the_rate_is_doubled() {
     let run = crowd(3000, 0, Meanwhile::Doubled);
-    let (before, now) = (run.run().learned_after, run.run_behind_edge().learned_after);
+    let behind = run.run_behind_edge(Duration::from_secs(2));
+    let (before, now) = (run.run().learned_after, behind.learned_after);
     assert!(now.most <= before.most + 500 && now.largest <= 15_000, "{before:?} {now:?}");
 }
 

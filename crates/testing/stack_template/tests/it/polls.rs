@@ -272,6 +272,10 @@ fn an_incomplete_response_of_the_table_is_an_error() {
         Ledger { unprocessed: [visitor.clone()].into(), ..Ledger::new() },
         Ledger { unprocessed: [status("0"), visitor].into(), ..Ledger::new() },
     ] {
+        // The status asks for no visitor.
+        if broken.unprocessed.is_empty() || broken.unprocessed.contains(&status("0")) {
+            is_unavailable(&broken.ask("/status", &asked()));
+        }
         for path in ["/polling", "/client"] {
             is_unavailable(&broken.ask(path, &with_cookies(&[&mine()])));
         }
@@ -288,7 +292,7 @@ fn a_failure_of_the_table_is_an_error() {
         (503, Value::Null),
         (302, Value::Null),
     ];
-    for path in ["/polling", "/client", "/.well-known/jwks.json", "/wait/{file}"] {
+    for path in ["/polling", "/status", "/client", "/.well-known/jwks.json", "/wait/{file}"] {
         for (status, body) in errors.iter().filter(|(status, _)| path != "/wait/{file}" || *status != 400) {
             let (template, answered) = route(path).response(*status).unwrap();
             assert_eq!(answered, 503, "{path}");

@@ -141,6 +141,14 @@ fn a_new_variable_is_seen_however_it_is_written() {
 fn query(id: Option<&str>, cookie: &str) -> Result<Vec<String>, String> {
     let asked = TemplateRequest { id: id.map(Into::into), ..with_cookies(&[cookie]) };
     let text = render(&route("/polling").request().unwrap(), &asked).text;
+    let shared = render(&route("/status").request().unwrap(), &asked).text;
+    let of_status =
+        shared.split("status/").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
+    let one_copy =
+        format!(r#"{{"RequestItems":{{"Ledger":{{"Keys":[{{"id":{{"S":"status/{of_status}"}}}}]}}}}}}"#);
+    if of_status.len() != 1 || shared.split_whitespace().collect::<String>() != one_copy {
+        return Err(shared);
+    }
     let query: Value = serde_json::from_str(&text).map_err(|error| format!("{error}: {text}"))?;
     let keys = query["RequestItems"]["Ledger"]["Keys"].as_array().ok_or(&text)?;
     let ids: Vec<String> = keys.iter().filter_map(|key| Some(key["id"]["S"].as_str()?.to_owned())).collect();
