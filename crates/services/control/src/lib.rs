@@ -58,7 +58,7 @@ pub use status_lines::{StatusLine, finding_mark, state_mark};
 pub use store::{OperatorLedger, OperatorStore};
 pub use transport::{Advise, Answer, EntriesByMinute, Transport, TransportError};
 pub use typed_time::TypedTime;
-pub use undo::{NothingToUndo, UndoableOrder};
+pub use undo::UndoableOrder;
 
 /// Carries out an order by `who`. [`Order::On`], [`Order::OpenAt`], [`Order::Pause`], [`Order::Close`],
 /// [`Order::End`] and [`Order::Off`] work from every state of the room. The reply to a change says it if nobody knows whether the

@@ -220,6 +220,6 @@ mod tests {
     fn a_rehearsal_is_not_taken_back() {
         let store = marked();
         let error = refused(store.execute(Order::Undo { number: store.last_entry() }));
-        assert_eq!(error, crate::NothingToUndo::Rehearsal.to_string());
+        assert_eq!(error, waitroom::NothingToUndo::Rehearsal.to_string());
     }
 }
