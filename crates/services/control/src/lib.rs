@@ -43,7 +43,7 @@ use waitroom::ports::{
 use waitroom::{AuditNote, AuditSubject, Author, KeyOrder, Room, RoomState, Timestamp};
 
 pub use active::ActiveStatus;
-use closing::{When, change_unless};
+use closing::When;
 pub use consequence::Consequence;
 pub use course::{Course, Reading};
 pub use helped_visitor::HelpedVisitor;
@@ -165,6 +165,29 @@ async fn change(
     change: impl Fn(&mut Room) + Send + 'static,
 ) -> PortResult<Reply> {
     ledger.change(attempt, AuditNote::new(who, about), change).await.map(Reply::changed)
+}
+
+/// Changes the room by an order that is about this, unless something speaks against it in the room as it is then.
+async fn change_unless(
+    ledger: &impl OperatorLedger,
+    attempt: &'static str,
+    about: AuditSubject,
+    who: Author,
+    refusal: impl Fn(&Room) -> Option<String> + Clone + Send + 'static,
+    change: impl Fn(&mut Room) + Send + 'static,
+) -> PortResult<Reply> {
+    if let Some(refusal) = refusal(&*ledger.room_now().await?) {
+        return Ok(Reply::failed(refusal));
+    }
+    // Another order may have come since.
+    let is_refused = refusal.clone();
+    let change = move |room: &mut Room| {
+        if is_refused(room).is_none() {
+            change(room);
+        }
+    };
+    let changed = ledger.change(attempt, AuditNote::new(who, about), change).await?;
+    Ok(refusal(&changed.0).map_or_else(|| Reply::changed(changed), Reply::failed))
 }
 
 async fn order_keys(ledger: &impl KeyAdmin, order: KeyOrder, who: Author) -> PortResult<Reply> {
