@@ -6,6 +6,7 @@ mod config_rules;
 mod custom_page;
 pub mod data;
 mod list;
+mod restore;
 mod stopped_room;
 
 pub use config_file::{changes, read as read_config};
@@ -13,4 +14,5 @@ pub use config_folder::{ConfigFolder, UnknownRoom};
 pub use config_rules::{is_the_room, unchanged_room};
 pub use custom_page::custom_page;
 pub use list::{ConfiguredRoom, Deployed, ListedLine, ListedRoom, PATIENCE, RoomHere, listed};
+pub use restore::{FileInPlace, RoomFile};
 pub use stopped_room::StoppedRoom;
