@@ -33,6 +33,9 @@ impl ChangedRoom {
     }
 }
 
+/// How a room shows one of its settings.
+type Shown<'a> = &'a dyn Fn(&Room) -> String;
+
 /// `in_force` is when the valve changes.
 fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timestamp) -> Vec<String> {
     let with_opening = in_force.is_some_and(|from| after.opens.is_some_and(|opens| from >= opens));
@@ -48,7 +51,7 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
         let again = if is_new { " anew" } else { "" };
         room.stock.map(|stock| format!("{}{again}", words::count(stock.size.get().into())))
     };
-    let rows: [(&str, &dyn Fn(&Room) -> String, &str); 9] = [
+    let rows: [(&str, Shown<'_>, &str); 9] = [
         ("rate", &|room| room.settings.rate.to_string(), &format!("{in_force}{held}")),
         ("mode", &|room| room.settings.mode.to_string(), mode_in_force(after, in_force)),
         ("message", &|room| format!("{:?}", room.settings.message.as_str()), ""),

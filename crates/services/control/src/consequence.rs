@@ -29,10 +29,12 @@ impl OperatedRoom {
     }
 }
 
+type Told<'a> = Box<dyn Fn(&Status, Timestamp) -> Option<String> + Send + 'a>;
+
 /// What an order is asked about, and how to tell what it would do to a room with this status. It tells nothing if that is harmless.
 struct Asked<'a> {
     question: String,
-    told: Box<dyn Fn(&Status, Timestamp) -> Option<String> + Send + 'a>,
+    told: Told<'a>,
 }
 
 impl<'a> Asked<'a> {
