@@ -17,7 +17,7 @@ mod refusals;
 mod request;
 mod tokens;
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use futures_util::future::{self, Either};
@@ -158,7 +158,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// The answer, or an error if it takes too long. A visitor whose join was not confirmed by then gets a new place when
     /// they come again.
     pub async fn answer(&self, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
-        let answered = self.within(Self::LONGEST_WAIT, self.answer_in_any_time(request)).await;
+        let answered = self.within(Self::LONGEST_WAIT, pin!(self.answer_in_any_time(request))).await;
         answered.unwrap_or(Err(ProducerError::Late(Self::LONGEST_WAIT)))
     }
 
@@ -201,7 +201,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// Makes the room's first keys, if that failed at the start. Whoever joins or comes for a pass makes them too, but a room that
     /// nobody has joined yet would not get any, and `beekeeper deploy` would wait for them in vain.
     async fn make_keys(&self, room: &Room) {
-        let make = self.proofs.prover(self.keys_of(room), self.clock.now());
+        let make = pin!(self.proofs.prover(self.keys_of(room), self.clock.now()));
         if self.within(Self::LONGEST_KEYS, make).await.is_none() {
             tracing::warn!(
                 "could not make the room's keys within {:?}; a later request does it",
@@ -501,7 +501,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
 
     /// Writes something down about a visitor. `None` if it takes too long: they don't wait for that.
     async fn in_short<R>(&self, call: impl Future<Output = R>) -> Option<R> {
-        let done = self.within(Self::LONGEST_NOTE, call).await;
+        let done = self.within(Self::LONGEST_NOTE, pin!(call)).await;
         if done.is_none() {
             tracing::warn!("a visitor passes uncounted, because it takes too long to write it down");
         }
@@ -509,9 +509,9 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     }
 
     /// `None` if it takes longer.
-    async fn within<R>(&self, time: Duration, call: impl Future<Output = R>) -> Option<R> {
+    async fn within<F: Future>(&self, time: Duration, call: Pin<&mut F>) -> Option<F::Output> {
         let late = pin!(self.clock.sleep_until(self.clock.now() + time));
-        match future::select(pin!(call), late).await {
+        match future::select(call, late).await {
             Either::Left((answer, _)) => Some(answer),
             Either::Right(_) => None,
         }
