@@ -1,5 +1,6 @@
 //! The rooms of an operator: where they are configured, where those on this machine are kept, and how each does.
 
+mod backup;
 mod config_file;
 mod config_folder;
 mod config_rules;
@@ -9,6 +10,7 @@ mod list;
 mod restore;
 mod stopped_room;
 
+pub use backup::{back_up, file_exists};
 pub use config_file::{changes, read as read_config};
 pub use config_folder::{ConfigFolder, UnknownRoom};
 pub use config_rules::{is_the_room, unchanged_room};

@@ -22,7 +22,7 @@ impl RoomFile {
         let (store, written) = EmbeddedStore::look_at(file)?;
         let room = store.kept_room();
         let (name, epoch) = (room.settings.room.clone(), room.epoch);
-        Ok(Self { store, written, name, epoch })
+        Ok(Self { store, name, written, epoch })
     }
 
     /// What becomes of visitors when the backup takes this one's place.
