@@ -48,7 +48,7 @@ pub use consequence::Consequence;
 pub use course::{Course, Reading};
 pub use helped_visitor::HelpedVisitor;
 pub use history_line::{HistoryLine, entry_text, minute_line};
-pub use key_lines::{key_json, key_line};
+pub use key_lines::{key_json, key_line, other_key};
 pub use operated_room::{ChangedRoom, ControlError, OperatedRoom};
 pub use order::Order;
 pub use reply::Reply;
