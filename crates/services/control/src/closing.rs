@@ -3,9 +3,10 @@
 use waitroom::ports::PortResult;
 use waitroom::{AuditSubject, Author, Mode, Notice, Room, RoomState, StockSize, Timestamp};
 
+use crate::change::change_unless;
+use crate::rehearsal;
 use crate::reply::Reply;
 use crate::store::OperatorLedger;
-use crate::{change_unless, rehearsal};
 
 /// When a room is to close or to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

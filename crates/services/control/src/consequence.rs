@@ -24,7 +24,7 @@ impl OperatedRoom {
     /// What to ask about before this order is given to the room as it is now.
     pub async fn consequence(&self, order: &Order) -> Result<Option<Consequence>, ControlError> {
         // Any other order costs no status, and works where it can't be read.
-        let Some(asked) = Asked::about(order) else { return Ok(None) };
+        let Some(asked) = OrderQuestion::about(order) else { return Ok(None) };
         Ok(asked.of(&self.status().await?, self.transport.now()))
     }
 }
@@ -32,12 +32,12 @@ impl OperatedRoom {
 type Told<'a> = Box<dyn Fn(&Status, Timestamp) -> Option<String> + Send + 'a>;
 
 /// What an order is asked about, and how to tell what it would do to a room with this status. It tells nothing if that is harmless.
-struct Asked<'a> {
+struct OrderQuestion<'a> {
     question: String,
     told: Told<'a>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> OrderQuestion<'a> {
     /// `None` if nobody is asked about such an order.
     fn about(order: &'a Order) -> Option<Self> {
         Some(match order {
@@ -75,7 +75,7 @@ impl<'a> Asked<'a> {
 impl Consequence {
     /// Of an order to a room with this status. Dropping a key has [one of its own](Self::of_dropping).
     pub fn of(order: &Order, status: &Status, now: Timestamp) -> Option<Self> {
-        Asked::about(order)?.of(status, now)
+        OrderQuestion::about(order)?.of(status, now)
     }
 
     /// Of dropping this key of a room. `now` is in seconds since 1970.

@@ -6,6 +6,7 @@
 //! [`OperatedRoom`].
 
 mod active;
+mod change;
 mod changes;
 mod closing;
 mod consequence;
@@ -40,9 +41,10 @@ use std::time::Duration;
 use waitroom::ports::{
     AuditTrail, Fault, KeyAdmin, KeyBoard, MinuteLog, PortError, PortResult, RoomAdmin, RoomReader,
 };
-use waitroom::{AuditNote, AuditSubject, Author, KeyOrder, Room, RoomState, Timestamp};
+use waitroom::{AuditSubject, Author, KeyOrder, Room, RoomState, Timestamp};
 
 pub use active::ActiveStatus;
+use change::{change, change_unless};
 use closing::When;
 pub use consequence::Consequence;
 pub use course::{Course, Reading};
@@ -154,40 +156,6 @@ async fn carry_out(
             change_unless(ledger, attempt, AuditSubject::GuardKey, who, active::counts_nobody, set).await?
         }
     })
-}
-
-/// Changes the room by an order that is about this.
-async fn change(
-    ledger: &impl RoomAdmin,
-    attempt: &'static str,
-    about: AuditSubject,
-    who: Author,
-    change: impl Fn(&mut Room) + Send + 'static,
-) -> PortResult<Reply> {
-    ledger.change(attempt, AuditNote::new(who, about), change).await.map(Reply::changed)
-}
-
-/// Changes the room by an order that is about this, unless something speaks against it in the room as it is then.
-async fn change_unless(
-    ledger: &impl OperatorLedger,
-    attempt: &'static str,
-    about: AuditSubject,
-    who: Author,
-    refusal: impl Fn(&Room) -> Option<String> + Clone + Send + 'static,
-    change: impl Fn(&mut Room) + Send + 'static,
-) -> PortResult<Reply> {
-    if let Some(refusal) = refusal(&*ledger.room_now().await?) {
-        return Ok(Reply::failed(refusal));
-    }
-    // Another order may have come since.
-    let is_refused = refusal.clone();
-    let change = move |room: &mut Room| {
-        if is_refused(room).is_none() {
-            change(room);
-        }
-    };
-    let changed = ledger.change(attempt, AuditNote::new(who, about), change).await?;
-    Ok(refusal(&changed.0).map_or_else(|| Reply::changed(changed), Reply::failed))
 }
 
 async fn order_keys(ledger: &impl KeyAdmin, order: KeyOrder, who: Author) -> PortResult<Reply> {
