@@ -9,10 +9,10 @@ use anyhow::Result;
 use config::RoomConfig;
 use page::Design;
 use rooms::data;
+use server::DemoDoor;
 use waitroom::{Rate, Room, RoomId, Settings, Title, WebUrl};
 
 use crate::arguments::{Removable, SettingFlags};
-use crate::demonstration::is_demonstration;
 use crate::exit::{Exit, Failure};
 use crate::flags_file::place_of;
 
@@ -52,7 +52,7 @@ impl LocalSettings {
     /// nobody may lower or raise it by restarting the room. `--rate` and `--mode` set them like an order.
     pub(crate) fn with_orders(&self, flags: &SettingFlags, kept: &Room) -> Result<Settings, Failure> {
         let shop = &kept.settings.shop;
-        if !self.names_shop && !is_demonstration(shop) {
+        if !self.names_shop && !DemoDoor::is_at(shop) {
             let name = &kept.settings.room;
             let without_shop = format!(
                 "the room {name} had the shop {shop}, and this command names none: visitors would be sent to a demonstration"

@@ -3,23 +3,20 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use clock::SystemClock;
 use config::RoomConfig;
 use control::SocketRoom;
 use control::wording::urls;
-use embedded::{EmbeddedStore, OpenError};
+use embedded::EmbeddedStore;
 use rand::rngs::SysRng;
 use rooms::{ConfigFolder, PATIENCE, data};
-use server::socket::this_user;
+use server::{DemoDoor, apply_settings, open_when_free};
 use tokio::time::timeout;
-use waitroom::ports::{Clock, PortResult, RoomReader};
-use waitroom::{AuditNote, AuditSubject, Epoch, Mode, Room, RoomId, Settings, WebUrl};
+use waitroom::ports::RoomReader;
+use waitroom::{Epoch, Mode, Room, RoomId, Settings, WebUrl};
 
 use crate::arguments::{KNOWS_AWS, Local, OnThisMachine, Which};
-use crate::demonstration::DemoDoor;
 use crate::exit::{Exit, Failure};
 use crate::local_greeting::DemoGreeting;
 use crate::local_settings::LocalSettings;
@@ -70,7 +67,10 @@ impl LocalStart {
         // Not before it is certain that the room is a demonstration: the port may be that of the operator's own shop.
         let mut demo_door = None;
         if !local.names_shop {
-            let door = DemoDoor::open(arguments, listens).await?;
+            let door = DemoDoor::open(listens, arguments.address().port() == 0).await;
+            let door = door.with_context(|| {
+                format!("could not listen on {} for the demonstration shop", listens.ip())
+            })?;
             local.config.shop.clone_from(&door.url);
             demo_door = Some(door);
         }
@@ -82,7 +82,7 @@ impl LocalStart {
             written.save(&local.config)?;
         }
         if after != *kept {
-            apply(&store, &kept, after).await?;
+            apply_settings(&store, &kept, after).await?;
         }
         let room = store.room().await?;
         // Nobody would stand ahead of anybody.
@@ -121,24 +121,6 @@ impl LocalStart {
     }
 }
 
-/// Writes what the command line says into the room. A rate and a mode are orders of whoever started it.
-async fn apply(store: &EmbeddedStore, kept: &Room, after: Room) -> PortResult<()> {
-    let Room { settings, url, .. } = after;
-    let (rate, mode) = (settings.rate, settings.mode);
-    let note = |about| AuditNote::new(this_user(), about);
-    if rate != kept.settings.rate {
-        let apply = move |room: &mut Room| room.settings.rate = rate;
-        store.change_room("apply --rate", Some(note(AuditSubject::Rate)), apply).await?;
-    }
-    if mode != kept.settings.mode {
-        let apply = move |room: &mut Room| room.settings.mode = mode;
-        store.change_room("apply --mode", Some(note(AuditSubject::Mode)), apply).await?;
-    }
-    let apply = move |room: &mut Room| (room.settings, room.url) = (settings, url);
-    store.change_room("apply the command line", None, apply).await?;
-    Ok(())
-}
-
 /// A room runs once. Says where it does, because whoever starts it again looks for it.
 pub(crate) async fn refuse_second(arguments: &Local) -> Result<()> {
     let name = arguments.name.clone().map_or_else(data::default_name, Ok)?;
@@ -167,24 +149,6 @@ pub(crate) async fn refuse_second(arguments: &Local) -> Result<()> {
         found.as_typed
     );
     Err(Failure::new(Exit::Failed, again).advising(advice).into())
-}
-
-/// Opens the store. A command that reads the file of a stopped room has it for a moment, and a room that stops a little longer:
-/// they are waited for.
-async fn open_when_free(directory: &Path, first: &Room) -> Result<EmbeddedStore, OpenError> {
-    const PATIENCE: Duration = Duration::from_mins(1);
-
-    let begun = Instant::now();
-    loop {
-        match EmbeddedStore::open(directory, first.clone(), || SystemClock.now()) {
-            Err(OpenError::InUse(_))
-                if SocketRoom::certainly_none_runs_in(directory) && begun.elapsed() < PATIENCE =>
-            {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-            opened => return opened,
-        }
-    }
 }
 
 /// The room's configuration file, if it has one.

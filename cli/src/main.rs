@@ -14,7 +14,6 @@ mod flags_file;
 mod flags_first;
 #[cfg(test)]
 mod frozen;
-mod guard_data;
 mod local_greeting;
 mod local_settings;
 mod local_start;

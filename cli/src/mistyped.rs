@@ -10,22 +10,16 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 const FINAL: [&str; 3] = ["destroy", "drop", "reset"];
 
 /// Words that people type, and what to tell them.
-const MEANT: [(&[&str], &[&str]); 4] = [
+const MEANT: [(&str, &[&str]); 4] = [
     (
-        &[
-            "activate", "begin", "continue", "enable", "go", "launch", "open", "resume", "run", "start",
-            "unpause",
-        ],
+        "activate begin continue enable go launch open resume run start unpause",
         &[
             "to let visitors in at the room's rate: beekeeper on NAME",
             "to start a room on this machine: beekeeper local NAME",
         ],
     ),
     (
-        &[
-            "block", "disable", "exit", "finish", "freeze", "halt", "hold", "quit", "shutdown", "stop",
-            "suspend",
-        ],
+        "block disable exit finish freeze halt hold quit shutdown stop suspend",
         &[
             "to let nobody in for now, and keep everybody's place: beekeeper pause NAME",
             "to let nobody new join, and let in who waits: beekeeper close NAME",
@@ -35,28 +29,14 @@ const MEANT: [(&[&str], &[&str]); 4] = [
         ],
     ),
     (
-        &["reboot", "reload", "restart"],
+        "reboot reload restart",
         &[
             "to turn a room on again after `pause` or `off`: beekeeper on NAME",
             "to start a room on this machine again, with every place: Ctrl-C in its terminal, then: beekeeper local NAME",
         ],
     ),
     (
-        &[
-            "cancel",
-            "clear",
-            "delete",
-            "drop",
-            "empty",
-            "erase",
-            "kill",
-            "purge",
-            "remove",
-            "rm",
-            "terminate",
-            "uninstall",
-            "wipe",
-        ],
+        "cancel clear delete drop empty erase kill purge remove rm terminate uninstall wipe",
         &[
             "to end the waiting, first send everybody straight to the shop: beekeeper off NAME",
             "what removes a room or its line, and what visitors lose by it: beekeeper help",
@@ -90,7 +70,8 @@ pub(crate) fn with_tips(mut error: clap::Error, command_line: impl Iterator<Item
 
 fn meant(word: &str) -> Option<&'static [&'static str]> {
     let word = word.to_lowercase();
-    MEANT.iter().find(|(words, _)| words.contains(&&*word)).map(|(_, tips)| *tips)
+    let is_such = |words: &str| words.split(' ').any(|known| known == word);
+    MEANT.iter().find(|(words, _)| is_such(words)).map(|(_, tips)| *tips)
 }
 
 fn harmless(suggested: Option<ContextValue>) -> Vec<String> {

@@ -1,11 +1,13 @@
 //! Results go to standard output, everything else to standard error. Colours and moving lines only go to a terminal.
 
 use std::env;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 
+use anyhow::{Context, Result};
 use document::CheckMark;
 use document::wrap::wrapped;
 use ratatui::crossterm::terminal;
@@ -50,6 +52,13 @@ fn fitted(text: &str, output: &impl IsTerminal) -> String {
     } else {
         text.to_owned()
     }
+}
+
+/// Writes this text into a file that somebody asked for, and says so.
+pub(crate) fn write_file(file: &Path, what: &str, text: &str) -> Result<()> {
+    fs::write(file, text).with_context(|| format!("could not write {what} to {}", file.display()))?;
+    note(&format!("wrote {}", file.display()));
+    Ok(())
 }
 
 pub(crate) fn write(data: &[u8]) -> io::Result<()> {

@@ -4,9 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
-use control::{OperatedRoom, SocketRoom, Transport, UpkeepOrder, UpkeepReply};
-use embedded::BackedUp;
+use anyhow::Result;
+use control::{OperatedRoom, SocketRoom, Transport};
 use probe::WebAddress;
 use rooms::{StoppedRoom, data};
 use url::Url;
@@ -70,19 +69,6 @@ impl RoomHandle {
     /// Where a room that runs on this machine is asked. None if its version cannot tell.
     pub(crate) async fn listens(&self) -> Option<SocketAddr> {
         self.on_this_machine()?.address().await
-    }
-
-    /// Lets a running room on this machine write a copy of itself into its directory. Returns where, and who is in it.
-    pub(crate) async fn back_up(&self) -> Result<(PathBuf, BackedUp)> {
-        let unexpected = || self.room.unexpected().into();
-        let Some(room) = self.on_this_machine() else { return Err(unexpected()) };
-        match room.keep_up(UpkeepOrder::BackUp).await? {
-            UpkeepReply::BackedUp { file, waiting, admissions } => {
-                Ok((room.directory.join(file), BackedUp { waiting, admissions }))
-            }
-            UpkeepReply::Failed { error } => bail!("the room {} {error}", self.room.name),
-            UpkeepReply::Port { .. } | UpkeepReply::Checked(_) => Err(unexpected()),
-        }
     }
 
     /// The room on this machine, if it doesn't run and its file is read.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::{Args, Command, FromArgMatches};
+use simulation::ScenarioRequest;
 use toml_edit::{Document, Item};
 
 use crate::arguments::{ScenarioFlags, names_file};
@@ -10,7 +11,7 @@ use crate::exit::{Exit, Failure};
 use crate::flags_file::{first_line, line_of, unreadable, words};
 
 /// Reads a file. A mistake is named with its line.
-pub(crate) fn read(file: &Path) -> Result<ScenarioFlags, Failure> {
+pub(crate) fn read(file: &Path) -> Result<ScenarioRequest, Failure> {
     let failure = |problem: String| Failure::new(Exit::Usage, problem);
     let text = std::fs::read_to_string(file)
         .map_err(|error| failure(format!("could not read the scenario {}: {error}", file.display())))?;
@@ -21,7 +22,7 @@ pub(crate) fn read(file: &Path) -> Result<ScenarioFlags, Failure> {
     })
 }
 
-fn parse(text: &str, folder: &Path) -> Result<ScenarioFlags, (usize, String)> {
+fn parse(text: &str, folder: &Path) -> Result<ScenarioRequest, (usize, String)> {
     let file = Document::parse(text).map_err(|error| unreadable(text, &error))?;
     let known = ScenarioFlags::augment_args(Command::new("scenario").no_binary_name(true));
     let mut all = Vec::new();
@@ -31,8 +32,8 @@ fn parse(text: &str, folder: &Path) -> Result<ScenarioFlags, (usize, String)> {
         known.clone().try_get_matches_from(&flags).map_err(|error| (line, first_line(&error)))?;
         all.extend(flags);
     }
-    let matches = known.try_get_matches_from(all).and_then(|found| ScenarioFlags::from_arg_matches(&found));
-    matches.map_err(|error| (1, first_line(&error)))
+    let flags = known.try_get_matches_from(all).and_then(|found| ScenarioFlags::from_arg_matches(&found));
+    flags.map(ScenarioFlags::request).map_err(|error| (1, first_line(&error)))
 }
 
 /// What would be typed for this key. A file of counts is beside the scenario, wherever you are.
@@ -52,7 +53,7 @@ mod tests {
 
     use super::*;
 
-    fn parse(text: &str) -> Result<ScenarioFlags, (usize, String)> {
+    fn parse(text: &str) -> Result<ScenarioRequest, (usize, String)> {
         super::parse(text, Path::new(""))
     }
 
@@ -66,10 +67,9 @@ mod tests {
         let typed = parse("rate = \"3k\"\nlimit = [\"concurrency=8\"]\nopens_after = \"5m\"").unwrap();
         let both = typed.or(file);
         assert_eq!((both.visitors, both.rate.map(waitroom::Rate::get)), (Some(20_000), Some(3000)));
-        assert_eq!((both.give_up, both.local, both.new_account), (Some(2.5), false, true));
-        assert_eq!((both.order.len(), both.opens_after), (2, Some(Duration::from_mins(5))));
-        assert_eq!(both.limit.iter().map(|limit| limit.1).collect::<Vec<_>>(), [9.0, 7.0, 8.0]);
-        assert_eq!(both.mistake(), None);
+        assert_eq!((both.give_up, both.here, both.new_account), (Some(2.5), false, true));
+        assert_eq!((both.orders.len(), both.opens_after), (2, Some(Duration::from_mins(5))));
+        assert_eq!(both.limits.iter().map(|limit| limit.1).collect::<Vec<_>>(), [9.0, 7.0, 8.0]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use clap::{CommandFactory, Parser};
 use setup::ShopServices;
 use waitroom::WebUrl;
 
-use crate::arguments::{Arguments, Command, GuardArguments, Local, Removable};
+use crate::arguments::{Arguments, Command, GuardArguments, LOCAL, Local, Removable};
 use crate::exit::{Exit, Failure};
 use crate::flags_file;
 
@@ -50,8 +50,9 @@ pub(crate) fn shop_services(room_file: &Path, guard_file: &Path) -> Result<ShopS
         let advice = format!("give the room its own name, such as https://wait.{shop_host}, in both files");
         return Err(Failure::new(Exit::Failed, problem).advising(advice).into());
     }
+    let data = room.data.as_ref().map(|data| format!("--data {}", data.display())).unwrap_or_default();
     Ok(ShopServices {
-        room: name,
+        room: name.clone(),
         shop_host,
         room_host,
         url: without_slash(url),
@@ -59,7 +60,7 @@ pub(crate) fn shop_services(room_file: &Path, guard_file: &Path) -> Result<ShopS
         room_listens: room.address(),
         guard_listens: guard.listen,
         guard_monitor: guard.metrics,
-        data: room.data.clone(),
+        as_typed: format!("{name} {LOCAL}{data}").trim_end().into(),
         warnings: warnings(&room, room_file, &guard, guard_file, shop),
     })
 }

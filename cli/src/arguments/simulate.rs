@@ -4,7 +4,7 @@ use std::time::Duration;
 use aws_model::AccountLimit;
 use clap::{Args, ValueEnum, ValueHint};
 use config::Region;
-use simulation::{ArrivalShape, Arrivals, TimedOrder};
+use simulation::{ArrivalShape, Arrivals, ScenarioRequest, TimedOrder};
 use waitroom::{ActiveLimit, Mode, Oversubscription, Rate, RoomId};
 
 use super::which::KNOWS_AWS;
@@ -143,72 +143,33 @@ pub(crate) struct ScenarioFlags {
 }
 
 impl ScenarioFlags {
-    /// Whether the room is on this machine. A `beekeeper` without AWS simulates one on AWS for whoever says something about it.
-    pub(crate) fn is_here(&self) -> bool {
-        self.local || !KNOWS_AWS && !self.is_about_aws()
-    }
-
-    fn is_about_aws(&self) -> bool {
-        self.region.is_some() || self.new_account || !self.limit.is_empty()
-    }
-
-    /// These, and what a file says of the others.
-    pub(crate) fn or(self, file: Self) -> Self {
-        Self {
-            local: self.local || file.local,
-            visitors: self.visitors.or(file.visitors),
-            arrivals: self.arrivals.or(file.arrivals),
-            rate: self.rate.or(file.rate),
-            mode: self.mode.or(file.mode),
-            oversubscribe: self.oversubscribe.or(file.oversubscribe),
-            active_visitors: self.active_visitors.or(file.active_visitors),
-            stay: self.stay.or(file.stay),
-            idle: self.idle.or(file.idle),
-            session: self.session.or(file.session),
-            shop_ends: self.shop_ends.or(file.shop_ends),
-            no_guard: self.no_guard || file.no_guard,
-            opens_after: self.opens_after.or(file.opens_after),
-            early: self.early.or(file.early),
-            order: if self.order.is_empty() { file.order } else { self.order },
-            region: self.region.or(file.region),
-            give_up: self.give_up.or(file.give_up),
-            never_enter: self.never_enter.or(file.never_enter),
-            shop_answers_in: self.shop_answers_in.or(file.shop_answers_in),
-            shop_bears: self.shop_bears.or(file.shop_bears),
-            disorder: self.disorder.or(file.disorder),
-            count_lag: self.count_lag.or(file.count_lag),
-            // The last one of a name counts.
-            limit: [file.limit, self.limit].concat(),
-            new_account: self.new_account || file.new_account,
-            seed: self.seed.or(file.seed),
-        }
-    }
-
-    /// Whether something is said of how visitors use the shop, beside how many may be there.
-    pub(crate) fn is_about_stays(&self) -> bool {
-        [self.stay, self.idle, self.session].iter().any(Option::is_some)
-            || self.shop_ends.is_some()
-            || self.no_guard
-    }
-
-    /// What does not go together, and what to do. The flags of one command line may be half of what a file completes.
-    pub(crate) fn mistake(&self) -> Option<(&'static str, &'static str)> {
-        if self.local && self.is_about_aws() {
-            Some(("one machine has neither a region nor limits of an account", "leave them out, or local"))
-        } else if self.shop_answers_in.is_some() != self.shop_bears.is_some() {
-            Some((
-                "how fast a shop answers and how many it bears belong together",
-                "give both: --shop-answers-in 200ms --shop-bears 600",
-            ))
-        } else if self.early.is_some() && self.opens_after.is_none() {
-            Some((
-                "nobody can come before the opening of a room that is open",
-                "say when it opens, like --opens-after 30m, or leave --early out",
-            ))
-        } else if TimedOrder::end_paused(&self.order) {
-            Some(("after the last pause nobody would enter", "add when it goes on, like --order \"25m on\""))
-        } else {
-            None
+    pub(crate) fn request(self) -> ScenarioRequest {
+        ScenarioRequest {
+            here: self.local,
+            visitors: self.visitors,
+            arrivals: self.arrivals,
+            rate: self.rate,
+            mode: self.mode,
+            oversubscribe: self.oversubscribe,
+            active_visitors: self.active_visitors,
+            stay: self.stay,
+            idle: self.idle,
+            session: self.session,
+            shop_ends: self.shop_ends,
+            no_guard: self.no_guard,
+            opens_after: self.opens_after,
+            early: self.early,
+            orders: self.order,
+            region: self.region,
+            give_up: self.give_up,
+            never_enter: self.never_enter,
+            shop_answers_in: self.shop_answers_in,
+            shop_bears: self.shop_bears,
+            disorder: self.disorder,
+            count_lag: self.count_lag,
+            limits: self.limit,
+            new_account: self.new_account,
+            seed: self.seed,
         }
     }
 }

@@ -3,12 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
-use cloud::{Account, DeployAction, DeployEvent, DeployPlan, DeployedRoom, ResourceChange};
-use control::AlarmMail;
-use control::wording::alarm_mail;
+use cloud::{Account, DeployEvent, ResourceChange};
 use rooms::{ConfigFolder, custom_page};
 use serde_json::json;
-use waitroom::RoomState;
 
 use super::progress::{ProgressDisplay, bundle, interruptible};
 use super::rooms::access;
@@ -47,7 +44,7 @@ async fn deployed(deploy: &Deploy, json: bool, yes: bool, begun: &AtomicBool) ->
         note(&plan.document().text(readable_width()));
     }
     if !yes {
-        ask::confirm("The plan above would be carried out", question(&plan))?;
+        ask::confirm("The plan above would be carried out", plan.question())?;
     }
     if config.account.is_none() {
         // The account is stored before anything is created, so that later commands find it even if this one fails.
@@ -73,7 +70,7 @@ async fn deployed(deploy: &Deploy, json: bool, yes: bool, begun: &AtomicBool) ->
         });
         return Ok(say(&deployed.to_string())?);
     }
-    Ok(say(&result(&room, found, mail.as_ref()))?)
+    Ok(say(&room.told(found, mail.as_ref()))?)
 }
 
 /// How many people the operator expects, if they want to say so.
@@ -100,51 +97,12 @@ fn crowd(answer: &str) -> Result<Option<u64>, String> {
     if answer.is_empty() { Ok(None) } else { people(answer).map(Some) }
 }
 
-fn result(room: &DeployedRoom, found: RoomState, mail: Option<&AlarmMail>) -> String {
-    let urls = &room.urls;
-    let mut lines = vec![format!("waiting room   {}", urls.room), format!("client check   {}", urls.client)];
-    if let Some(target) = &urls.domain_target {
-        lines.push(format!("your domain    create a CNAME or alias record that points to {target}"));
-    }
-    lines.extend(mail.and_then(alarm_mail).map(|mail| format!("alarm e-mails  {mail}")));
-    match found {
-        RoomState::On => {}
-        RoomState::Paused => lines.push(format!(
-            "The room is paused: visitors can join, but nobody enters. Turn it on with: beekeeper on {}",
-            room.room
-        )),
-        RoomState::Closed | RoomState::ClosedPaused | RoomState::Ended => lines.push(format!(
-            "The room is {found}: nobody new can join. Turn it on with: beekeeper on {}",
-            room.room
-        )),
-        RoomState::Off => lines.push(format!(
-            "The room is off: all visitors go straight to the shop. Turn it on with: beekeeper on {}",
-            room.room
-        )),
-    }
-    lines.join("\n")
-}
-
-fn question(plan: &DeployPlan) -> &'static str {
-    match plan.action {
-        DeployAction::Create => "Create this room?",
-        DeployAction::Update => "Update this room?",
-        DeployAction::Replace { .. } => "Remove the old stack and create this room?",
-        DeployAction::Resume { .. } => "Continue with this room?",
-    }
-}
-
 fn changed(changes: Option<&[ResourceChange]>) -> String {
     match changes {
         None => "Dry run: nothing was changed. Without --dry-run the room is created.".to_owned(),
         Some([]) => "Dry run: nothing was changed, and nothing would change.".to_owned(),
         Some(changes) => {
-            let line = |change: &ResourceChange| {
-                let replaced = change.replacement.as_deref().is_some_and(|replacement| replacement == "True");
-                let replaced = if replaced { ", replaced" } else { "" };
-                format!("  {:<8} {:<28} {}{replaced}", change.action.to_lowercase(), change.name, change.kind)
-            };
-            let lines: Vec<_> = changes.iter().map(line).collect();
+            let lines: Vec<_> = changes.iter().map(|change| format!("  {change}")).collect();
             format!("Dry run: nothing was changed. These resources would change:\n{}", lines.join("\n"))
         }
     }

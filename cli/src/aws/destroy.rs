@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
-use cloud::{Account, CloudErrorKind, DeployEvent, Removal};
+use cloud::{Account, CloudErrorKind, DeployEvent};
 use report::{EventReport, KeptRecords, ReportRange};
 use rooms::ConfigFolder;
 use waitroom::MinuteRecord;
@@ -49,7 +49,7 @@ async fn destroyed(destroy: &Destroy, json: bool, yes: bool, begun: &AtomicBool)
         })
         .to_string())?);
     }
-    Ok(say(&result(destroy, &removal))?)
+    Ok(say(&removal.told(&destroy.name))?)
 }
 
 /// Saves what the room knows of its events, because that is removed with it. Returns where it is: none if there is no
@@ -96,16 +96,4 @@ async fn waiting(account: &Account, destroy: &Destroy) -> Result<String> {
         }
         Err(error) => Err(error.into()),
     }
-}
-
-fn result(destroy: &Destroy, removal: &Removal) -> String {
-    let mut lines = vec![if removal.removed.is_empty() {
-        format!("the room {} was already removed", destroy.name)
-    } else {
-        format!("the room {} is removed", destroy.name)
-    }];
-    lines.extend(removal.removed.iter().map(|what| format!("  removed          {what}")));
-    lines.extend(removal.gone.iter().map(|what| format!("  none found       {what}")));
-    lines.extend(removal.unverified.iter().map(|what| format!("  not checked      {what}")));
-    lines.join("\n")
 }

@@ -33,12 +33,12 @@ pub(crate) fn run(command: &AwsCommand, json: bool, yes: bool) -> Result<()> {
     }
 }
 
-/// The sessions that several guards share in a table, if one is given.
 /// Whether these flags name a table.
 pub(crate) fn shares_sessions(shared: &SharedTable) -> bool {
     shared.sessions_table.is_some()
 }
 
+/// The sessions that several guards share in a table, if one is given.
 pub(crate) async fn shared_sessions(shared: &SharedTable) -> Result<Option<SharedSessions>> {
     match &shared.sessions_table {
         Some(table) => Ok(Some(table.open().await?)),

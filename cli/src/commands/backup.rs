@@ -1,12 +1,8 @@
 //! `beekeeper backup`: a copy of a room on this machine, whether it runs or not.
 
-use std::fs::{self, File, OpenOptions};
-use std::io;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use embedded::BackedUp;
+use rooms::{back_up, file_exists};
 use serde_json::json;
 use waitroom::RoomId;
 
@@ -36,7 +32,7 @@ pub(crate) fn run(backup: &Backup, json: bool) -> Result<()> {
         }
         // Checked first, so that the room does not write a copy for nothing.
         if backup.file.symlink_metadata().is_ok() {
-            return Err(exists(&backup.file));
+            return Err(file_exists(&backup.file).into());
         }
         let found = RoomHandle::find_to_read(&backup.which).await?;
         let (copied, bytes, stopped_at) = if let Some(stopped) = found.stopped() {
@@ -44,8 +40,9 @@ pub(crate) fn run(backup: &Backup, json: bool) -> Result<()> {
             let copied = stopped.store.back_up(&backup.file)?;
             (copied, backup.file.metadata()?.len(), Some(stopped.at))
         } else {
-            let (copy, copied) = found.back_up().await?;
-            (copied, move_file(&Temporary(copy), &backup.file)?, None)
+            let running = found.on_this_machine().ok_or_else(|| found.room.unexpected())?;
+            let (copied, bytes) = back_up(running, &found.room.name, &backup.file).await?;
+            (copied, bytes, None)
         };
         let BackedUp { waiting, admissions } = copied;
         if json {
@@ -63,39 +60,4 @@ pub(crate) fn run(backup: &Backup, json: bool) -> Result<()> {
             backup.file.display(),
         ))?)
     })
-}
-
-/// The copy that the room wrote. Removed when this is dropped.
-struct Temporary(PathBuf);
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        drop(fs::remove_file(&self.0));
-    }
-}
-
-/// Copies the file, so that the result belongs to whoever runs this command, and may be on another disk. Returns its length.
-fn move_file(copy: &Temporary, to: &Path) -> Result<u64> {
-    let from = &copy.0;
-    let mut source = File::open(from).with_context(|| {
-        format!(
-            "could not read {}; run this command as the user who runs the room, or as root",
-            from.display()
-        )
-    })?;
-    let mut options = OpenOptions::new();
-    let target = options.write(true).create_new(true).mode(0o600).open(to);
-    let mut target = target.map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => exists(to),
-        _ => anyhow::Error::new(error).context(format!("could not create {}", to.display())),
-    })?;
-    let copied = io::copy(&mut source, &mut target).and_then(|bytes| target.sync_all().map(|()| bytes));
-    copied
-        .inspect_err(|_| drop(fs::remove_file(to)))
-        .with_context(|| format!("could not write {}", to.display()))
-}
-
-fn exists(file: &Path) -> anyhow::Error {
-    let reason = format!("{} exists, and a backup never overwrites a file", file.display());
-    Failure::new(Exit::Failed, reason).advising("choose another name").into()
 }

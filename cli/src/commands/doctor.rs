@@ -7,10 +7,10 @@ use anyhow::Result;
 use doctor::{Examined, FoundRoom, RunningCheck};
 use probe::HttpProbe;
 use rooms::{ConfigFolder, custom_page};
+use server::DemoDoor;
 use setup::examine;
 
 use crate::arguments::{ExamineRoom, GUARD_FILE, NGINX_CONF, ROOM_FILE};
-use crate::demonstration::is_demonstration;
 use crate::doctor_screen::DoctorScreen;
 use crate::ending::advice_for;
 use crate::room::RoomHandle;
@@ -58,7 +58,7 @@ async fn here(arguments: &ExamineRoom, json: bool) -> Result<()> {
         refused_page: None,
         found: Some(FoundRoom { room, socket, endpoint: None, other_url: None }),
         room: status.room.clone(),
-        has_demo_shop: is_demonstration(&status.room.settings.shop),
+        has_demo_shop: DemoDoor::is_at(&status.room.settings.shop),
         guard: services.and_then(|services| examine::guard(conf, &services, &status.room)),
         status: Ok(Some(status)),
         visitors: arguments.visitors,

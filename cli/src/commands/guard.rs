@@ -1,14 +1,14 @@
 //! `beekeeper guard`: answers a web server that asks whether a request may reach the shop.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fs, io};
 
 use anyhow::{Context, Result};
 use clock::SystemClock;
 use guard::{
-    Bypass, Guard, GuardRules, GuardTimes, HttpRoom, LiveSessions, Reporter, RoomKeys, RoomSilence,
-    SecretHeader, WhenUnreachable,
+    Bypass, Guard, GuardData, GuardRules, GuardTimes, HttpRoom, LiveSessions, Reporter, RoomKeys,
+    RoomSilence, SecretHeader, WhenUnreachable,
 };
 use pass::{Discovery, ReportKey, SessionRules};
 use rooms::data;
@@ -21,7 +21,6 @@ use waitroom::ports::Clock;
 
 use crate::arguments::GuardArguments;
 use crate::exit::{Exit, Failure};
-use crate::guard_data::GuardData;
 use crate::printer::{note, say};
 use crate::runtime::{asked_to_stop, block_on_all_cores, listen_at, listen_for_monitoring};
 
@@ -37,7 +36,9 @@ async fn open(arguments: &GuardArguments, json: bool) -> Result<()> {
     let rules = rules(arguments)?;
     let directory = directory(arguments)?;
     let keys = keys(arguments, &rules).await?;
-    let GuardData { key, sessions, name, lock } = GuardData::open(&directory, SystemClock.now().as_secs())?;
+    let opened = GuardData::open(&directory, SystemClock.now().as_secs());
+    let GuardData { key, sessions, name, lock } =
+        opened.map_err(|error| with_owner(error.into(), &directory))?;
     let room = || HttpRoom::new(&rules).context("the guard cannot report to the room");
     let reporter = report_key.map(|key| anyhow::Ok(Reporter::new(room()?, &key, name)?)).transpose()?;
     let (listeners, directory, reporter) = ((door, monitor), &*directory, reporter.map(Arc::new));
@@ -180,6 +181,20 @@ fn directory(arguments: &GuardArguments) -> Result<PathBuf> {
     }
 }
 
+/// Somebody who once started the guard as root left files that the service may not open.
+fn with_owner(error: anyhow::Error, directory: &Path) -> anyhow::Error {
+    let causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    if !causes.into_iter().any(|cause| cause.kind() == io::ErrorKind::PermissionDenied) {
+        return error;
+    }
+    let directory = directory.display();
+    let advice = format!(
+        "it belongs to another user than the guard, perhaps to root; give it back: sudo chown --recursive --reference={directory} \
+         {directory}"
+    );
+    Failure::new(Exit::Failed, format!("{error:#}")).advising(advice).into()
+}
+
 /// The keys in the file, or those of the room. If the room does not answer, the guard starts without keys and goes on asking.
 /// If something else answers, or another room, the guard was started with the wrong words.
 async fn keys(arguments: &GuardArguments, rules: &GuardRules) -> Result<RoomKeys<HttpRoom>> {
@@ -283,4 +298,26 @@ fn greeting_for_scripts<S: LiveSessions>(
         greeting["metrics"] = url.into();
     }
     greeting.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_another_user_are_told_with_the_way_to_give_them_back() {
+        let told = |kind: io::ErrorKind| {
+            let error = anyhow::Error::new(io::Error::from(kind))
+                .context("could not open the sessions in /data/sessions");
+            with_owner(error, Path::new("/data"))
+        };
+        let denied = told(io::ErrorKind::PermissionDenied);
+        let failure = denied.downcast_ref::<Failure>().unwrap();
+        assert_eq!(failure.to_string(), "could not open the sessions in /data/sessions: permission denied");
+        assert!(
+            failure.advice.as_ref().unwrap().contains("chown --recursive --reference=/data /data"),
+            "{failure:?}"
+        );
+        assert!(told(io::ErrorKind::StorageFull).downcast_ref::<Failure>().is_none());
+    }
 }

@@ -1,9 +1,7 @@
 //! `beekeeper keys`: the keys that sign passes.
 
-use std::time::Duration;
-
 use anyhow::{Result, anyhow};
-use control::{Consequence, OperatedRoom, Order, Reply, key_json, key_line};
+use control::{Consequence, OperatedRoom, Order, Reply, key_json, key_line, other_key};
 use pass::{KeyRecord, ReportKey};
 use serde_json::json;
 
@@ -17,19 +15,13 @@ pub(crate) fn run(keys: &ManageKeys, json: bool, yes: bool) -> Result<()> {
     block_on(async {
         match &keys.command {
             KeysCommand::List(list) => show(&list.which, Order::Keys, json).await,
-            KeysCommand::Rotate(rotate) => show(&rotate.which, rotate_order(rotate.lead_time), json).await,
+            KeysCommand::Rotate(rotate) => {
+                show(&rotate.which, Order::rotate_keys(rotate.lead_time), json).await
+            }
             KeysCommand::Drop(key) => drop_key(key, json, yes).await,
             KeysCommand::Guard(guard) => guard_key(&guard.which, json).await,
         }
     })
-}
-
-/// A room of an earlier version knows only the usual lead time.
-fn rotate_order(lead_time: Duration) -> Order {
-    match u32::try_from(lead_time.as_secs()) {
-        Ok(seconds) if lead_time > KeyRecord::LEAD_TIME => Order::RotateKeysAhead { seconds },
-        _ => Order::RotateKeys,
-    }
 }
 
 /// Sends the order, and shows the keys after it.
@@ -82,13 +74,8 @@ fn print(room: &OperatedRoom, record: &KeyRecord, json: bool) -> Result<()> {
     for key in record.keys() {
         say(&key_line(key, now))?;
     }
-    if record.is_asked_for_another() {
-        note(&format!(
-            "another key was asked for; the room makes it when it signs the next pass, and signs with it {} minutes later",
-            record.lead_time().as_secs() / 60
-        ));
-    } else if record.signing(now).is_none() {
-        note(&format!("no key signs for {}; the room makes one when it signs the next pass", room.name));
+    if let Some(told) = other_key(record, &room.name, now) {
+        note(&told);
     }
     Ok(())
 }

@@ -17,14 +17,16 @@ use rooms::{PATIENCE, data};
 use serde_json::json;
 use server::connections::{AccessLog, Limits};
 use server::socket::{OrderSocket, RoomStart};
-use server::{AnswerMetrics, App, HostedRoom, JoinLimit, PlacesPerMinute, Preview, TrustedProxies, schedule};
+use server::{
+    AnswerMetrics, App, HostedRoom, JoinLimit, PlacesPerMinute, Preview, TrustedProxies, schedule, url_at,
+};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 use waitroom::ports::{Clock, ThrottleStore};
 use waitroom::{Room, RoomId, Scheme, Timestamp};
 
 use crate::arguments::Local;
-use crate::demonstration::{Demonstration, url_at};
+use crate::demonstration::Demonstration;
 use crate::exit::{Exit, Failure};
 use crate::local_greeting::{DemoGreeting, LocalGreeting};
 use crate::local_settings::LocalSettings;

@@ -7,14 +7,11 @@
 use std::cell::RefCell;
 use std::fs::{self, File};
 use std::future::pending;
-use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use control::Status;
-use document::words::{self, time};
 use rehearsal::{
-    CrowdEnd, CrowdProgress, ExpectedVisits, Rehearsal, RehearsalError, RehearsalEvent, RehearsalReport,
+    CrowdEnd, CrowdProgress, PlannedRehearsal, Rehearsal, RehearsalError, RehearsalEvent, RehearsalReport,
     refuse_demo_visitors, refuse_limits_of_an_address,
 };
 use rooms::ConfigFolder;
@@ -24,7 +21,7 @@ use tokio::sync::Notify;
 use crate::arguments::Rehearse;
 use crate::ask;
 use crate::exit::{Exit, Failure};
-use crate::printer::{LiveLine, note, note_above, readable_width, say};
+use crate::printer::{LiveLine, note, note_above, readable_width, say, write_file};
 use crate::rehearsal_target::RehearsalTarget;
 use crate::runtime::{asked_to_stop, block_on};
 
@@ -33,20 +30,29 @@ pub(crate) fn run(rehearse: &Rehearse, json: bool, yes: bool) -> Result<()> {
         let arrivals = arrivals(rehearse)?;
         let target = RehearsalTarget::find(rehearse).await?;
         let status = target.found.room.status().await?;
-        let times = arrivals.times(rehearse.seed);
         let room = &target.found.room;
-        if room.transport.is_far() {
+        let config = if room.transport.is_far() {
             let folder = ConfigFolder::of_this_user()?;
-            refuse_limits_of_an_address(&folder.load(&room.name)?, &folder.path(&room.name))?;
-        }
+            let config = folder.load(&room.name)?;
+            refuse_limits_of_an_address(&config, &folder.path(&room.name))?;
+            Some(config)
+        } else {
+            None
+        };
         if let Some(here) = target.found.on_this_machine() {
             refuse_demo_visitors(&room.name, here).await?;
         }
-        announce(rehearse, &target, &status, &times, yes)?;
+        let (seed, at_most) = (rehearse.seed, rehearse.at_most);
+        let planned = PlannedRehearsal::of(&arrivals, seed, at_most, &target.url, &status, config.as_ref());
+        announce(&planned, yes)?;
         // A page that cannot be written is found before the visitors come. An earlier report stays until there is a new one.
         let new_page = rehearse.html.as_ref().filter(|file| !file.exists());
         if let Some(file) = &rehearse.html {
-            File::options().append(true).create(true).open(file).with_context(|| unwritten(file))?;
+            File::options()
+                .append(true)
+                .create(true)
+                .open(file)
+                .with_context(|| format!("could not write the report to {}", file.display()))?;
         }
         let ended = Box::pin(rehearsed(rehearse, target, arrivals)).await;
         if let (Err(_), Some(empty)) = (&ended, new_page) {
@@ -72,51 +78,14 @@ fn arrivals(rehearse: &Rehearse) -> Result<Arrivals> {
 }
 
 /// Says what will happen, and asks.
-fn announce(
-    rehearse: &Rehearse,
-    target: &RehearsalTarget,
-    status: &Status,
-    times: &[u32],
-    yes: bool,
-) -> Result<()> {
-    let rate = status.room.rate();
-    let expected = ExpectedVisits::of(times, rate);
-    note(&format!(
-        "{} to {}, {}; at {rate} a minute this takes about {}",
-        words::things_do(times.len() as u64, "visitor", "come"),
-        target.url,
-        rehearse.arrivals.told(times.len() as u64),
-        time(expected.takes.as_secs())
-    ));
-    if expected.takes > rehearse.at_most {
-        note(&format!(
-            "It ends after {} at the latest, when some of them still wait: give it more with --at-most, or raise the rate.",
-            time(rehearse.at_most.as_secs())
-        ));
-    }
-    if let Some(limit) = &status.room.settings.active {
-        note(&format!(
-            "Its limit of {} isn't tried: it holds up no visitor of a rehearsal.",
-            words::things(limit.visitors.into(), "active visitor")
-        ));
-    }
-    let end = "it ends in a reset: whoever was admitted before has to wait again";
-    let consequence = if target.found.room.transport.is_far() {
-        let config = ConfigFolder::of_this_user()?.load(&target.found.room.name)?;
-        let (costs, wait) = expected.costs(&config, times.len() as u64);
-        format!(
-            "this costs about ${costs:.2} (computed from list prices, for an average wait of {wait:.0} min), and {end}"
-        )
-    } else if status.joined > 0 {
-        format!("{} joined since the last reset, and {end}", words::count(status.joined))
-    } else {
-        return Ok(());
-    };
+fn announce(planned: &PlannedRehearsal, yes: bool) -> Result<()> {
+    planned.told.iter().for_each(|told| note(told));
+    let Some(consequence) = &planned.consequence else { return Ok(()) };
     if yes {
         note(&format!("{consequence}."));
         return Ok(());
     }
-    ask::confirm(&consequence, "Rehearse?")
+    ask::confirm(consequence, "Rehearse?")
 }
 
 /// Rehearses the room. Beside the report is whether the room is reset.
@@ -211,14 +180,11 @@ fn watch_for_interrupts(as_typed: &str, interrupted: &Arc<Notify>) -> Result<()>
 
 fn show(rehearse: &Rehearse, report: &RehearsalReport, json: bool) -> Result<()> {
     let written = match &rehearse.html {
-        Some(file) => fs::write(file, report.document().html()).with_context(|| unwritten(file)),
+        Some(file) => write_file(file, "the report", &report.document().html()),
         None => Ok(()),
     };
     say(&if json { serde_json::to_string(report)? } else { report.document().text(readable_width()) })?;
     written?;
-    if let Some(file) = &rehearse.html {
-        note(&format!("wrote {}", file.display()));
-    }
     if report.facts.end == CrowdEnd::Interrupted {
         let interrupted =
             "the rehearsal was interrupted; the room is reset, and the report is about the time until then";
@@ -229,8 +195,4 @@ fn show(rehearse: &Rehearse, report: &RehearsalReport, json: bool) -> Result<()>
     }
     let failed = format!("the rehearsal of {} failed: {}", report.facts.room, report.broken());
     Err(Failure::new(Exit::Failed, failed).into())
-}
-
-fn unwritten(file: &Path) -> String {
-    format!("could not write the report to {}", file.display())
 }

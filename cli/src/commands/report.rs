@@ -10,7 +10,7 @@ use report::{EventReport, KeptRecords, NoReport, ReportRange};
 use crate::arguments::{KNOWS_AWS, MakeReport, ReportSource};
 use crate::ending::advice_for;
 use crate::exit::{Exit, Failure};
-use crate::printer::{note, readable_width, say};
+use crate::printer::{note, readable_width, say, write_file};
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
@@ -35,10 +35,10 @@ pub(crate) fn run(report: &MakeReport, json: bool) -> Result<()> {
         })?,
     };
     if let Some(file) = &report.html {
-        write(file, &told.document().html())?;
+        write_file(file, "the report", &told.document().html())?;
     }
     if let Some(file) = &report.csv {
-        write(file, &told.csv())?;
+        write_file(file, "the report", &told.csv())?;
     }
     if json {
         return Ok(say(&serde_json::to_string(&told)?)?);
@@ -66,10 +66,4 @@ fn read(file: &Path) -> Result<EventReport> {
         NoReport::Unreadable(error) => anyhow::Error::new(error)
             .context(format!("{} is not what `beekeeper report --json` writes", file.display())),
     })
-}
-
-fn write(file: &Path, text: &str) -> Result<()> {
-    fs::write(file, text).with_context(|| format!("could not write the report to {}", file.display()))?;
-    note(&format!("wrote {}", file.display()));
-    Ok(())
 }

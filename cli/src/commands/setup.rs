@@ -8,11 +8,10 @@ use std::io::ErrorKind;
 use anyhow::{Context, Result};
 use serde_json::json;
 use setup::{
-    AfterSetup, FileChange, KeptFiles, NginxProgram, NoNginx, NotReady, SetupPlan, ShopServices, WhatToAdd,
-    take_edits,
+    AfterSetup, FileChange, KeptFiles, NginxProgram, NoNginx, SetupPlan, ShopServices, WhatToAdd, take_edits,
 };
 
-use crate::arguments::{LOCAL, SetUp, SetUpNginx, WhatToSetUp};
+use crate::arguments::{SetUp, SetUpNginx, WhatToSetUp};
 use crate::ask;
 use crate::exit::{Exit, Failure};
 use crate::printer::{self, Colours, note, say};
@@ -68,22 +67,15 @@ fn set_up_nginx(arguments: &SetUpNginx, json: bool, yes: bool) -> Result<()> {
         return tell(&plan, &services, "nothing was written", false, json);
     }
     take_edits(&mut kept, &conf)?;
+    let (consequence, question) = plan.consequence(&services);
     if !yes {
-        let (consequence, question) = consequence(&plan, &services);
         ask::confirm(&consequence, question)?;
-    } else if let AfterSetup::Mend(not_ready) = &plan.next {
-        note(&format!("warning: {}", kept_out(not_ready, &services.shop_host, WITH_THESE)));
+    } else if matches!(plan.next, AfterSetup::Mend(_)) {
+        note(&format!("warning: {consequence}"));
     }
-    kept.begin(&plan.changes, &arguments.webroot)?;
-    let refused = match kept.write() {
-        Ok(()) => nginx.refuses(),
-        Err(error) => Some(format!("{error:#}")),
-    };
-    if let Some(complaint) = refused {
-        kept.put_back().with_context(|| not_put_back(&complaint))?;
+    if let Some(complaint) = kept.write_for(&nginx, &plan.changes, &arguments.webroot)? {
         return Err(put_back(&complaint));
     }
-    kept.settle()?;
     tell(&plan, &services, "nginx has read its new configuration", true, json)
 }
 
@@ -93,12 +85,6 @@ fn put_back(complaint: &str) -> anyhow::Error {
     Failure::new(Exit::Failed, problem)
         .advising("nginx names the file and the line, and the difference is above; if nginx does not run: sudo systemctl start nginx")
         .into()
-}
-
-fn not_put_back(complaint: &str) -> String {
-    format!(
-        "nginx does not take the files, and they could not be put back; run this again, which tries it first. It says:\n{complaint}\n"
-    )
 }
 
 /// Puts back what a run that was killed had begun, or ends its undo.
@@ -150,17 +136,11 @@ fn undo(
             "Take these lines out?",
         )?;
     }
-    let refused = match kept.undo() {
-        Ok(()) => nginx.refuses(),
-        Err(error) => Some(format!("{error:#}")),
-    };
-    if let Some(complaint) = refused {
-        kept.redo().with_context(|| not_put_back(&complaint))?;
+    if let Some(complaint) = kept.undo_for(nginx)? {
         let problem =
             format!("nginx does not take the files from before, so nothing was undone:\n{complaint}");
         return Err(Failure::new(Exit::Failed, problem).into());
     }
-    kept.forget()?;
     done("what the setup had added is taken out, and your own lines are as they were", true)
 }
 
@@ -185,35 +165,8 @@ fn show(changes: &[FileChange], json: bool) -> Result<()> {
     Ok(())
 }
 
-/// What to ask about before it is written, and the question.
-fn consequence(plan: &SetupPlan, services: &ShopServices) -> (String, &'static str) {
-    if let AfterSetup::Mend(not_ready) = &plan.next {
-        return (kept_out(not_ready, &services.shop_host, WITH_THESE), "Write these all the same?");
-    }
-    let consequence = if plan.begins_to_guard {
-        format!("{} is behind the guard from then on, and {}", services.shop_host, services.room_says())
-    } else {
-        "nginx reads its configuration again, and no visitor notices".into()
-    };
-    (consequence, "Write these?")
-}
-
-const WITH_THESE: &str = "with these lines";
-
-/// What keeps whom out of the shop, now or `when` nginx has its lines, and what to do.
-fn kept_out(not_ready: &NotReady, shop: &str, when: &str) -> String {
-    let NotReady { because, keeps_everybody_out, command } = not_ready;
-    let whom = if *keeps_everybody_out {
-        format!("nobody gets into {shop}, not even those who are in")
-    } else {
-        format!("nobody new gets into {shop}; those who are in stay")
-    };
-    format!("{because}, so {when} {whom}; first: {command}")
-}
-
 fn tell(plan: &SetupPlan, services: &ShopServices, done: &str, is_written: bool, json: bool) -> Result<()> {
-    let is_there = is_written || plan.changes.is_empty();
-    let next = next(&plan.next, services, is_there);
+    let next = plan.told_next(services, is_written);
     if json {
         let changed: Vec<_> = plan.changes.iter().map(|change| &change.path).collect();
         let stage = plan.stage.as_str();
@@ -221,80 +174,4 @@ fn tell(plan: &SetupPlan, services: &ShopServices, done: &str, is_written: bool,
         return Ok(say(&object.to_string())?);
     }
     Ok(say(&format!("{done}\nnext: {next}"))?)
-}
-
-/// What comes next, whether nginx has its lines or not.
-fn next(step: &AfterSetup, services: &ShopServices, is_there: bool) -> String {
-    match step {
-        AfterSetup::GetCertificate { name, webroot } => format!(
-            "get the certificate: sudo certbot certonly --webroot --webroot-path {} --domain {name} --deploy-hook \"systemctl \
-             reload nginx\"; then run this again",
-            webroot.display()
-        ),
-        AfterSetup::StartRoom(NotReady { because, command, .. }) => {
-            format!("{because}; first: {command}; then run this again")
-        }
-        AfterSetup::StartGuard(NotReady { because, command, .. }) => format!(
-            "rehearse, and turn the room off: docs/one-machine.md. Then put the shop behind the guard: sudo systemctl enable \
-             beekeeper-guard; {command}; and run this again. It waits for that, because {because}"
-        ),
-        AfterSetup::Mend(not_ready) => {
-            kept_out(not_ready, &services.shop_host, if is_there { "now" } else { WITH_THESE })
-        }
-        AfterSetup::Examine => {
-            let data = services.data.as_ref().map(|data| format!(" --data {}", data.display()));
-            let (room, here) = (&services.room, LOCAL.trim_end());
-            format!(
-                "see whether all is well: sudo beekeeper doctor {room} {here}{}",
-                data.unwrap_or_default()
-            )
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::PathBuf;
-
-    use setup::SetupStage;
-
-    use super::*;
-
-    fn services() -> ShopServices {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/hosting");
-        let file = |name| PathBuf::from(folder).join(name);
-        shop_services(&file("room.toml"), &file("guard.toml")).unwrap()
-    }
-
-    #[test]
-    fn whoever_would_shut_the_shop_is_asked_about_that_and_told_the_truth_afterwards() {
-        let because = "the guard does not answer at 127.0.0.1:8090: Connection refused".to_owned();
-        let mut not_ready = NotReady {
-            because,
-            keeps_everybody_out: true,
-            command: "sudo systemctl restart beekeeper-guard",
-        };
-        let plan = |not_ready: &NotReady| SetupPlan {
-            stage: SetupStage::Guard,
-            begins_to_guard: false,
-            changes: Vec::new(),
-            warnings: Vec::new(),
-            next: AfterSetup::Mend(not_ready.clone()),
-        };
-        let services = services();
-        let (told, question) = consequence(&plan(&not_ready), &services);
-        assert_eq!(question, "Write these all the same?");
-        assert_eq!(
-            told,
-            "the guard does not answer at 127.0.0.1:8090: Connection refused, so with these lines nobody gets into shop.example, \
-             not even those who are in; first: sudo systemctl restart beekeeper-guard"
-        );
-        let after = next(&plan(&not_ready).next, &services, true);
-        assert!(after.contains("so now nobody gets into shop.example, not even those who are in"), "{after}");
-        let unwritten = next(&plan(&not_ready).next, &services, false);
-        assert_eq!(unwritten, told, "a dry run has shut nothing");
-        not_ready.keeps_everybody_out = false;
-        let (told, _) = consequence(&plan(&not_ready), &services);
-        assert!(told.contains("nobody new gets into shop.example; those who are in stay"), "{told}");
-    }
 }

@@ -4,6 +4,7 @@
 //! stack and continues from there. Nothing is stored on this machine.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::time::Duration;
 
 use ::page::Page;
@@ -44,6 +45,14 @@ pub struct ResourceChange {
     pub action: String,
     /// Whether the resource would be replaced by a new one: `True`, `False`, `Conditional`.
     pub replacement: Option<String>,
+}
+
+impl fmt::Display for ResourceChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, kind, action, replacement } = self;
+        let replaced = if replacement.as_deref() == Some("True") { ", replaced" } else { "" };
+        write!(f, "{:<8} {name:<28} {kind}{replaced}", action.to_lowercase())
+    }
 }
 
 /// What one deployment needs: the configuration, and what to upload.

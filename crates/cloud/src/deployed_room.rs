@@ -5,9 +5,11 @@ use std::sync::Arc;
 use aws::{AwsStore, RoomResources, tuned_for_operator};
 use aws_model::Reservation;
 use aws_sdk_sqs::types::QueueAttributeName;
+use control::AlarmMail;
+use control::wording::alarm_mail;
 use probe::WebAddress;
 use url::Url;
-use waitroom::{Author, RoomId};
+use waitroom::{Author, RoomId, RoomState};
 
 use crate::error::OrIncomplete;
 use crate::kept_refusals::KeptRefusals;
@@ -126,6 +128,33 @@ impl DeployedRoom {
     /// Whether its functions know this state, a stock or a mode. Others could not read the room any more.
     pub(crate) fn knows(&self, word: &str) -> bool {
         self.states.iter().any(|state| state == word)
+    }
+
+    /// What its operator is told after a deployment, which `found` it in this state.
+    pub fn told(&self, found: RoomState, mail: Option<&AlarmMail>) -> String {
+        let urls = &self.urls;
+        let mut lines =
+            vec![format!("waiting room   {}", urls.room), format!("client check   {}", urls.client)];
+        if let Some(target) = &urls.domain_target {
+            lines.push(format!("your domain    create a CNAME or alias record that points to {target}"));
+        }
+        lines.extend(mail.and_then(alarm_mail).map(|mail| format!("alarm e-mails  {mail}")));
+        match found {
+            RoomState::On => {}
+            RoomState::Paused => lines.push(format!(
+                "The room is paused: visitors can join, but nobody enters. Turn it on with: beekeeper on {}",
+                self.room
+            )),
+            RoomState::Closed | RoomState::ClosedPaused | RoomState::Ended => lines.push(format!(
+                "The room is {found}: nobody new can join. Turn it on with: beekeeper on {}",
+                self.room
+            )),
+            RoomState::Off => lines.push(format!(
+                "The room is off: all visitors go straight to the shop. Turn it on with: beekeeper on {}",
+                self.room
+            )),
+        }
+        lines.join("\n")
     }
 
     /// The room's ledger and line.

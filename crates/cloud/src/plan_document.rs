@@ -9,6 +9,16 @@ use crate::limits::LimitReading;
 use crate::reservation::ReservationPlan;
 
 impl DeployPlan {
+    /// What to ask before it is carried out.
+    pub fn question(&self) -> &'static str {
+        match self.action {
+            DeployAction::Create => "Create this room?",
+            DeployAction::Update => "Update this room?",
+            DeployAction::Replace { .. } => "Remove the old stack and create this room?",
+            DeployAction::Resume { .. } => "Continue with this room?",
+        }
+    }
+
     /// For a person: what will be done, and what each number comes from.
     pub fn document(&self) -> Document {
         let limits = self.limits.iter().map(limit).chain(unread(&self.limits)).collect();

@@ -37,6 +37,17 @@ pub struct Removal {
     pub unverified: Vec<String>,
 }
 
+impl Removal {
+    pub fn told(&self, room: &RoomId) -> String {
+        let is = if self.removed.is_empty() { "was already" } else { "is" };
+        let mut lines = vec![format!("the room {room} {is} removed")];
+        lines.extend(self.removed.iter().map(|what| format!("  removed          {what}")));
+        lines.extend(self.gone.iter().map(|what| format!("  none found       {what}")));
+        lines.extend(self.unverified.iter().map(|what| format!("  not checked      {what}")));
+        lines.join("\n")
+    }
+}
+
 impl Account {
     /// Removes everything that belongs to a room. It can be repeated, and succeeds if there is nothing to remove.
     pub async fn destroy(&self, room: &RoomId, on_event: OnEvent<'_>) -> Result<Removal, CloudError> {

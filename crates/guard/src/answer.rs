@@ -144,9 +144,11 @@ impl GuardAnswer {
         let (status, body) = match outcome {
             GuardOutcome::Taken => (403, include_str!("taken.html")),
             GuardOutcome::Framed => (403, include_str!("framed.html")),
-            GuardOutcome::NoNewPlace => (503, include_str!("no_new_place.html")),
+            GuardOutcome::NoNewPlace => {
+                (503, concat!(include_str!("one_moment.html"), include_str!("no_new_place.html")))
+            }
             GuardOutcome::NoPage => (403, "Please wait in line first.\n"),
-            _ => (503, include_str!("unavailable.html")),
+            _ => (503, concat!(include_str!("one_moment.html"), include_str!("unavailable.html"))),
         };
         Self { status, location: None, set_cookie: None, body, outcome }
     }

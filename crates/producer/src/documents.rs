@@ -10,18 +10,21 @@ use waitroom::{HelpCode, Notice, Room};
 /// `page` is where the waiting page is, with the place of somebody who still has one.
 pub(crate) fn too_late(room: &Room, page: &str) -> String {
     let texts = if room.is_over() { include_str!("ended.html") } else { include_str!("closed.html") };
-    include_str!("too_late.html")
-        .replace("{{texts}}", texts)
-        .replace("{{page}}", page)
-        .replace("{{title}}", &escaped(room.settings.title.as_str()))
-        .replace("{{notice}}", &notice(room))
+    let goes_on = include_str!("goes_on.html").replace("{{page}}", page);
+    titled(room, &goes_on, &format!("{}{texts}", notice(room)))
 }
 
 /// For somebody who asked for help.
 pub(crate) fn help(room: &Room, code: HelpCode) -> String {
-    include_str!("help.html")
-        .replace("{{code}}", &code.to_string())
+    titled(room, "", &include_str!("help.html").replace("{{code}}", &code.to_string()))
+}
+
+/// A document under the title of the room.
+fn titled(room: &Room, script: &str, main: &str) -> String {
+    include_str!("titled.html")
         .replace("{{title}}", &escaped(room.settings.title.as_str()))
+        .replace("{{script}}", script)
+        .replace("{{main}}", main)
 }
 
 fn notice(room: &Room) -> String {

@@ -9,8 +9,7 @@ mod claims;
 mod documents;
 mod error;
 mod guard_report;
-mod held_newcomers;
-mod held_permits;
+mod held_portion;
 mod observe;
 mod pass_keys;
 mod proofs;
@@ -18,7 +17,7 @@ mod refusals;
 mod request;
 mod tokens;
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use futures_util::future::{self, Either};
@@ -39,8 +38,7 @@ pub use answer::DoorAnswer;
 use claims::claims;
 pub use error::ProducerError;
 pub use guard_report::{LONGEST_REPORT, ReportAnswer};
-use held_newcomers::HeldNewcomers;
-use held_permits::HeldPermits;
+use held_portion::HeldPortion;
 pub use pass::{GuardReport, Nonce, SessionRules, ShownIn};
 use pass_keys::PassKeys;
 use proofs::{KeysOf, Proofs};
@@ -66,8 +64,10 @@ pub struct Producer<S, C, T> {
     scheme: Scheme,
     /// The time that the rate is meant for.
     minute: Duration,
-    permits: Mutex<HeldPermits>,
-    newcomers: Mutex<HeldNewcomers>,
+    /// Permits that this door has taken, of the last change of the valve.
+    permits: Mutex<HeldPortion>,
+    /// Newcomers whom this door has counted in a slot, and who have not come yet.
+    newcomers: Mutex<HeldPortion>,
     /// Ticket numbers of one epoch; the next epoch starts at 1 again.
     leases: Mutex<(Option<Epoch>, TicketBlock)>,
     overtaken: Mutex<Option<OvertakenTickets>>,
@@ -158,12 +158,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// The answer, or an error if it takes too long. A visitor whose join was not confirmed by then gets a new place when
     /// they come again.
     pub async fn answer(&self, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
-        let answer = pin!(self.answer_in_any_time(request));
-        let late = pin!(self.clock.sleep_until(self.clock.now() + Self::LONGEST_WAIT));
-        match future::select(answer, late).await {
-            Either::Left((answer, _)) => answer,
-            Either::Right(_) => Err(ProducerError::Late(Self::LONGEST_WAIT)),
-        }
+        let answered = self.within(Self::LONGEST_WAIT, pin!(self.answer_in_any_time(request))).await;
+        answered.unwrap_or(Err(ProducerError::Late(Self::LONGEST_WAIT)))
     }
 
     async fn answer_in_any_time(&self, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
@@ -205,9 +201,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// Makes the room's first keys, if that failed at the start. Whoever joins or comes for a pass makes them too, but a room that
     /// nobody has joined yet would not get any, and `beekeeper deploy` would wait for them in vain.
     async fn make_keys(&self, room: &Room) {
-        let late = pin!(self.clock.sleep_until(self.clock.now() + Self::LONGEST_KEYS));
-        let made = pin!(self.proofs.prover(self.keys_of(room), self.clock.now()));
-        if let Either::Right(_) = future::select(made, late).await {
+        let make = pin!(self.proofs.prover(self.keys_of(room), self.clock.now()));
+        if self.within(Self::LONGEST_KEYS, make).await.is_none() {
             tracing::warn!(
                 "could not make the room's keys within {:?}; a later request does it",
                 Self::LONGEST_KEYS
@@ -257,12 +252,12 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         let now = self.clock.now();
         let of = DoorPermits::of(&room, now, self.minute)?;
         let mut held = self.permits.lock().await;
-        if held.take(&of, now) {
+        if held.take(of.since, now) {
             return Some(true);
         }
         match self.store.ledger().take_permits(of, of.portion(), PermitHolder::Door).await {
             Ok(true) => {
-                held.keep_rest(&of, now);
+                held.keep_rest(of.since, now + of.good_for(), of.portion());
                 Some(true)
             }
             Ok(false) => of.are_established(now).then_some(false),
@@ -504,15 +499,21 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         }
     }
 
-    /// `None` if it takes too long.
+    /// Writes something down about a visitor. `None` if it takes too long: they don't wait for that.
     async fn in_short<R>(&self, call: impl Future<Output = R>) -> Option<R> {
-        let late = pin!(self.clock.sleep_until(self.clock.now() + Self::LONGEST_NOTE));
-        match future::select(pin!(call), late).await {
+        let done = self.within(Self::LONGEST_NOTE, pin!(call)).await;
+        if done.is_none() {
+            tracing::warn!("a visitor passes uncounted, because it takes too long to write it down");
+        }
+        done
+    }
+
+    /// `None` if it takes longer.
+    async fn within<F: Future>(&self, time: Duration, call: Pin<&mut F>) -> Option<F::Output> {
+        let late = pin!(self.clock.sleep_until(self.clock.now() + time));
+        match future::select(call, late).await {
             Either::Left((answer, _)) => Some(answer),
-            Either::Right(_) => {
-                tracing::warn!("a visitor passes uncounted, because it takes too long to write it down");
-                None
-            }
+            Either::Right(_) => None,
         }
     }
 

@@ -89,17 +89,18 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     }
 
     async fn count_newcomer(&self, room: &Room) -> PortResult<()> {
-        let slot = CountedSlot::at(self.clock.now(), self.minute);
+        let now = self.clock.now();
+        let slot = CountedSlot::at(now, self.minute);
         let portion = CountedSlot::portion(room.rate());
         if portion == 1 {
             return self.store.ledger().count_newcomers(slot, 1).await;
         }
         let mut held = self.newcomers.lock().await;
-        if held.take(slot) {
+        if held.take(slot, now) {
             return Ok(());
         }
         self.store.ledger().count_newcomers(slot, portion).await?;
-        held.keep_rest(slot, portion);
+        held.keep_rest(slot, slot + CountedSlot::length(self.minute), portion);
         Ok(())
     }
 }

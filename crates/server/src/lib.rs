@@ -9,6 +9,7 @@
 
 mod app;
 pub mod connections;
+mod demo_door;
 mod files;
 mod forward_auth;
 mod guard_metrics;
@@ -24,9 +25,11 @@ pub mod schedule;
 mod shop;
 mod slots;
 pub mod socket;
+mod start;
 
 pub use app::App;
 pub use connections::HttpService;
+pub use demo_door::{DemoDoor, url_at};
 pub use forward_auth::ForwardAuth;
 pub use guard_metrics::{GuardMetrics, GuardMonitor};
 pub use host::HostedRoom;
@@ -37,3 +40,4 @@ pub use preview::Preview;
 pub use proxies::{TrustedProxies, TrustedProxy, TrustedProxyError};
 pub use respond::HttpResponse;
 pub use shop::DemoShop;
+pub use start::{apply_settings, open_when_free};

@@ -162,7 +162,7 @@ fn local_user(uid: u32) -> Author {
 }
 
 /// The user who runs this process.
-pub fn this_user() -> Author {
+pub(crate) fn this_user() -> Author {
     local_user(rustix::process::getuid().as_raw())
 }
 

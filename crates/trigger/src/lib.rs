@@ -323,14 +323,15 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         let totals = LineTotals::of(room, self.clock.now(), counts);
         // If they cannot be read now, the next record has them.
         let slots = self.store.ledger().newcomers().await.inspect_err(warn).unwrap_or_default();
-        let Some(last) = slots.last() else { return self.store.ledger().note(totals).await };
-        let totals = match self.store.ledger().minutes(totals.at).await {
-            Ok(records) => totals.observing(room, &records, &slots, self.minute, until),
-            Err(error) => {
-                warn(&error);
-                return self.store.ledger().note(totals).await;
-            }
+        let records = if slots.is_empty() {
+            None
+        } else {
+            self.store.ledger().minutes(totals.at).await.inspect_err(warn).ok()
         };
+        let (Some(last), Some(records)) = (slots.last(), records) else {
+            return self.store.ledger().note(totals).await;
+        };
+        let totals = totals.observing(room, &records, &slots, self.minute, until);
         self.store.ledger().note(totals).await?;
         // Kept for the busiest minute, and one as long as somebody would still wait.
         let is_over = totals.observed.is_none_or(|observed| observed.line.waiting == 0);

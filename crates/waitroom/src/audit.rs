@@ -8,8 +8,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Epoch, HelpCall, HelpCode, Message, Mode, Notice, Rate, RehearsalMark, Room, RoomState, Standing, Stock,
-    Stretch, Timestamp,
+    Epoch, HelpCall, HelpCode, Message, Mode, NothingToUndo, Notice, Rate, RehearsalMark, Room, RoomState,
+    Standing, Stock, Stretch, Timestamp,
 };
 
 /// One order, or one decision of the throttle that changed the rate in force.
@@ -225,23 +225,9 @@ impl AuditedChange {
         Self::LetIn { ticket: call.place.ticket.get(), code: call.code }
     }
 
-    /// Whether a person ordered it for the whole room. The others are decisions of the throttle, what the room does by itself, who
-    /// was let in by hand, and a key of guards, which changes nothing for visitors.
+    /// Whether a person ordered it for the whole room.
     pub fn is_order(&self) -> bool {
-        match self {
-            Self::Throttle { .. } | Self::SoldOut { .. } | Self::LetIn { .. } | Self::GuardKey { .. } => {
-                false
-            }
-            Self::Rate { .. }
-            | Self::Mode { .. }
-            | Self::Message { .. }
-            | Self::State(_)
-            | Self::Stretch { .. }
-            | Self::Reset { .. }
-            | Self::Rehearsal { .. }
-            | Self::KeyRotation { .. }
-            | Self::KeyDrop { .. } => true,
-        }
+        self.reverted() != Err(NothingToUndo::NoOrder)
     }
 
     /// Whether there is a difference.
@@ -262,26 +248,23 @@ impl AuditedChange {
         }
     }
 
-    /// What changes the room back. `None` if nothing can: a reset removed the line, the throttle would decide the same
-    /// again, only a reset ends a rehearsal, and a key that was replaced or dropped does not come back.
-    pub fn reverted(&self) -> Option<Self> {
-        Some(match self.clone() {
-            Self::Rate { from, to } => Self::Rate { from: to, to: from },
-            Self::Mode { from, to } => Self::Mode { from: to, to: from },
-            Self::Message { from, to } => Self::Message { from: to, to: from },
-            Self::State(change) => Self::State(StateChange::new(change.after(), change.before()).into()),
-            Self::Stretch { from, to } => Self::Stretch { from: to, to: from },
-            Self::Reset { .. }
-            | Self::Throttle { .. }
-            | Self::Rehearsal { .. }
-            | Self::KeyRotation { .. }
-            | Self::KeyDrop { .. }
-            | Self::LetIn { .. }
-            | Self::SoldOut { .. }
-            | Self::GuardKey { .. } => {
-                return None;
+    /// What changes the room back, or why nothing does.
+    pub fn reverted(&self) -> Result<Self, NothingToUndo> {
+        match self.clone() {
+            Self::Rate { from, to } => Ok(Self::Rate { from: to, to: from }),
+            Self::Mode { from, to } => Ok(Self::Mode { from: to, to: from }),
+            Self::Message { from, to } => Ok(Self::Message { from: to, to: from }),
+            Self::State(change) => Ok(Self::State(StateChange::new(change.after(), change.before()).into())),
+            Self::Stretch { from, to } => Ok(Self::Stretch { from: to, to: from }),
+            Self::Reset { .. } => Err(NothingToUndo::Reset),
+            Self::Rehearsal { .. } => Err(NothingToUndo::Rehearsal),
+            Self::KeyRotation { .. } | Self::KeyDrop { .. } => Err(NothingToUndo::Keys),
+            // The throttle would decide the same again, and the room does by itself what it must. Who was let in by hand stays in, and
+            // a key of guards changes nothing for visitors.
+            Self::Throttle { .. } | Self::SoldOut { .. } | Self::LetIn { .. } | Self::GuardKey { .. } => {
+                Err(NothingToUndo::NoOrder)
             }
-        })
+        }
     }
 
     /// Sets what this changes, if the room still has the value before it. Returns whether it did.
@@ -303,14 +286,8 @@ impl AuditedChange {
                 wanted.map(|wanted| room.leave(wanted)).is_some()
             }
             Self::Stretch { from, to } => set(&mut room.stretch, from, to),
-            Self::Reset { .. }
-            | Self::Throttle { .. }
-            | Self::Rehearsal { .. }
-            | Self::KeyRotation { .. }
-            | Self::KeyDrop { .. }
-            | Self::LetIn { .. }
-            | Self::SoldOut { .. }
-            | Self::GuardKey { .. } => false,
+            // Nothing that changes the room back.
+            _ => false,
         }
     }
 
@@ -601,7 +578,8 @@ mod tests {
         let json = r#"{"number":2,"at":1804244400000,"who":"room","what":"sold-out","stock":5000}"#;
         assert_eq!(serde_json::to_string(&sold_out).unwrap(), json);
         assert_eq!(sold_out.change.to_string(), "sold out: 5000 let in, room: ended");
-        assert_eq!((sold_out.change.reverted(), sold_out.change.subject()), (None, AuditSubject::SoldOut));
+        assert_eq!(sold_out.change.reverted(), Err(NothingToUndo::NoOrder));
+        assert_eq!(sold_out.change.subject(), AuditSubject::SoldOut);
         assert_eq!(AuditNote::sold_out().entry(2, OPENS, &selling, &selling), None, "another stock is sold");
         assert!(ordered.change.reverted().unwrap().apply(&mut ended));
         assert_eq!(ended.standing(), room().standing());
@@ -669,8 +647,12 @@ mod tests {
             back,
             Room { epoch: kept.epoch, throttled: kept.throttled, rehearsal: kept.rehearsal, ..room() }
         );
-        for subject in [AuditSubject::Reset, AuditSubject::Throttle, AuditSubject::Rehearsal] {
-            assert_eq!(entry(subject).change.reverted(), None);
+        for (subject, why) in [
+            (AuditSubject::Reset, NothingToUndo::Reset),
+            (AuditSubject::Throttle, NothingToUndo::NoOrder),
+            (AuditSubject::Rehearsal, NothingToUndo::Rehearsal),
+        ] {
+            assert_eq!(entry(subject).change.reverted(), Err(why));
             assert!(!entry(subject).change.apply(&mut back));
         }
     }
@@ -703,7 +685,8 @@ mod tests {
             assert_eq!(serde_json::to_string(&change).unwrap(), json);
             assert_eq!(serde_json::from_str::<AuditedChange>(json).unwrap(), change);
             assert_eq!((change.to_string().as_str(), change.subject()), (text, AuditSubject::Keys));
-            assert!(change.is_change() && change.reverted().is_none() && !change.apply(&mut room()));
+            assert!(change.is_change() && !change.apply(&mut room()));
+            assert_eq!(change.reverted(), Err(NothingToUndo::Keys));
         }
         let note = AuditNote::new(Author::new("anna"), AuditSubject::Keys);
         assert_eq!(note.entry(1, OPENS, &room(), &changed()), None);

@@ -50,6 +50,7 @@ mod mistakes;
 mod mode;
 mod name;
 mod newtypes;
+mod nothing_to_undo;
 mod notice;
 mod overtaken;
 mod pace;
@@ -93,6 +94,7 @@ pub use minute::{LineCounts, LineTotals, MinuteCount, MinuteRecord, observed_lat
 pub use mistakes::Mistakes;
 pub use mode::{Mode, ModeError};
 pub use name::{Message, NameError, RoomId, Title};
+pub use nothing_to_undo::NothingToUndo;
 pub use notice::Notice;
 pub use overtaken::overtaken_before;
 pub use pace::{Pace, PaceStep};

@@ -56,7 +56,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // A room and its crowd on a virtual clock.
     (
         "simulation",
-        &["waitroom", "pass", "page", "trigger", "consumer", "throttle", "memory", "aws_model", "document"],
+        &[
+            "waitroom",
+            "pass",
+            "config",
+            "page",
+            "trigger",
+            "consumer",
+            "throttle",
+            "memory",
+            "aws_model",
+            "document",
+        ],
     ),
     (
         "rehearsal",

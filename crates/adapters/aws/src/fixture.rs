@@ -24,7 +24,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::types::AttributeValue;
 use frozen_names::{Section, assert_fixture, assert_frozen};
 use pass::{GuardReport, KeyRecord, KeyRing, ProofKey, ReportKeyDigest, SecretKeys};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use waitroom::ports::ThrottleMemory;
 use waitroom::throttle_rules::{Finding, Sample, Verdict};
 use waitroom::{
@@ -37,6 +37,7 @@ use waitroom::{
 use crate::active::GuardsItem;
 use crate::expressions::{close_count, note_minute};
 use crate::help::decode_call;
+use crate::item_json::item_json;
 use crate::items::{
     Item, ItemError, PermitItem, ProgressItem, Reader, SlicesItem, decode_admission, decode_closing,
     decode_entry, decode_memory, decode_minute, decode_newcomers, decode_plan, decode_tickets, delete_later,
@@ -646,15 +647,7 @@ fn first_items() -> Vec<Item> {
 }
 
 fn write_ledger(name: &str, items: &[Item]) {
-    let value = |value: &AttributeValue| match value {
-        AttributeValue::S(text) => json!({ "S": text }),
-        AttributeValue::N(number) => json!({ "N": number }),
-        AttributeValue::Bool(flag) => json!({ "BOOL": flag }),
-        other => panic!("{other:?}"),
-    };
-    let object =
-        |item: &Item| -> Value { item.iter().map(|(name, found)| (name.clone(), value(found))).collect() };
     let all: Map<String, Value> =
-        items.iter().map(|item| (item["id"].as_s().unwrap().clone(), object(item))).collect();
+        items.iter().map(|item| (item["id"].as_s().unwrap().clone(), item_json(item))).collect();
     fs::write(path(name), serde_json::to_string_pretty(&all).unwrap() + "\n").unwrap();
 }

@@ -29,6 +29,8 @@ mod fixture;
 mod frozen;
 mod help;
 mod history;
+#[cfg(any(test, feature = "fixtures"))]
+mod item_json;
 mod items;
 mod key_secret;
 mod keys;
@@ -55,6 +57,8 @@ mod turnout;
 pub use aws_config::SdkConfig;
 pub use config::{ConfigError, functions_config, tuned, tuned_for_operator};
 pub use dispatch::FunctionDispatch;
+#[cfg(any(test, feature = "fixtures"))]
+pub use item_json::status_json;
 pub use keys::STATUS_COPIES;
 pub use line::AwsLine;
 pub use page_bucket::PageBucket;

@@ -23,6 +23,7 @@ mod restore;
 mod shared;
 mod sweep;
 mod tables;
+mod unfinished;
 mod upkeep;
 
 use std::fmt;

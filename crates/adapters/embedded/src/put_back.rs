@@ -10,10 +10,8 @@ use std::path::{Path, PathBuf};
 
 use waitroom::Timestamp;
 
+use crate::unfinished::Unfinished;
 use crate::{BackupError, EmbeddedStore, Restored};
-
-/// How the name of a file begins that isn't finished yet. No operator would name a file like that.
-const UNFINISHED: &str = ".unfinished-backup-";
 
 /// What is where the backup goes.
 #[derive(Clone, Copy, Debug)]
@@ -88,31 +86,6 @@ impl EmbeddedStore {
         };
         sync(directory).map_err(failed)?;
         Ok(PutBack { restored, kept })
-    }
-
-    /// A new name for a file that isn't finished yet.
-    pub fn unfinished(directory: &Path) -> PathBuf {
-        directory.join(format!("{UNFINISHED}{:016x}", rand::random::<u64>()))
-    }
-
-    /// Removes what a room or a command that was killed left of such files.
-    pub fn remove_unfinished(directory: &Path) -> io::Result<()> {
-        for entry in fs::read_dir(directory)? {
-            let entry = entry?;
-            if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
-                fs::remove_file(entry.path())?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Removed when this is dropped, if it is still there. A room removes it when it starts, should this process be killed.
-struct Unfinished(PathBuf);
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        drop(fs::remove_file(&self.0));
     }
 }
 

@@ -21,7 +21,7 @@ impl ChangedRoom {
         let ahead: Vec<_> = ahead(after)
             .into_iter()
             .filter(|_| !is_a_setting)
-            .filter_map(|(does, at)| Some(instant(does, at?, now)))
+            .filter_map(|(does, at, ..)| Some(instant(does, at?, now)))
             .collect();
         let why = if ahead.is_empty() { "already set".into() } else { ahead.join("; ") };
         vec![format!("nothing changed: {why}")]
@@ -33,51 +33,49 @@ impl ChangedRoom {
     }
 }
 
+/// How a room shows one of its settings.
+type Shown<'a> = &'a dyn Fn(&Room) -> String;
+
 /// `in_force` is when the valve changes.
 fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timestamp) -> Vec<String> {
     let with_opening = in_force.is_some_and(|from| after.opens.is_some_and(|opens| from >= opens));
     // Rounded up, so that nobody looks too early.
     let seconds = in_force.map(|from| from.since(now).as_millis().div_ceil(1000).max(1));
-    let soon = || seconds.map(|seconds| format!(", in force in {seconds} s")).unwrap_or_default();
-    let in_force = if with_opening { ", in force when the room opens".to_owned() } else { soon() };
-    let rates = (before.settings.rate.to_string(), after.settings.rate.to_string());
+    let soon = seconds.map(|seconds| format!(", in force in {seconds} s")).unwrap_or_default();
+    let in_force = if with_opening { ", in force when the room opens" } else { &soon };
     let held = after.throttled.filter(|held| *held < after.settings.rate && !with_opening);
     let held = held.map(|held| format!("; the throttle holds {held} for now")).unwrap_or_default();
-    let modes = (before.settings.mode.to_string(), after.settings.mode.to_string());
-    let messages = (quoted(before), quoted(after));
-    let notices = (format!("{:?}", before.notice.text.as_str()), format!("{:?}", after.notice.text.as_str()));
-    let link = |room: &Room| room.notice.link.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
-    let links = (link(before), link(after));
-    let then = |room: &Room| {
-        if room.then_off { "off, when everybody who waited was let in" } else { "nothing" }.to_owned()
-    };
-    let thens = (then(before), then(after));
     // The same number again counts anew.
-    let stock = |room: &Room| room.stock.map(|stock| words::count(stock.size.get().into()));
-    let no_stock = || "none".to_owned();
-    let again = if before.stock.is_none_or(|before| after.stock == Some(before)) { "" } else { " anew" };
-    let stocks = (
-        stock(before).unwrap_or_else(no_stock),
-        stock(after).map_or_else(no_stock, |stock| format!("{stock}{again}")),
-    );
-    let states = (before.state.to_string(), after.state.to_string());
-    let stretches = (before.stretch.to_string(), after.stretch.to_string());
-    [
-        ("rate", rates, &*format!("{in_force}{held}")),
-        ("mode", modes, mode_in_force(after, &in_force)),
-        ("message", messages, ""),
-        ("notice", notices, ""),
-        ("link", links, ""),
-        ("then", thens, ""),
-        ("stretch", stretches, ""),
-        ("stock", stocks, &in_force),
-        ("room", states, if with_opening { "" } else { &in_force }),
-    ]
-    .into_iter()
-    .filter(|(_, (before, after), _)| before != after)
-    .map(|(what, (before, after), in_force)| format!("{what}: {before} -> {after}{in_force}"))
-    .chain(changes_ahead(before, after, now))
-    .collect()
+    let stock = |room: &Room| {
+        let is_new = before.stock.is_some() && room.stock != before.stock;
+        let again = if is_new { " anew" } else { "" };
+        room.stock.map(|stock| format!("{}{again}", words::count(stock.size.get().into())))
+    };
+    let rows: [(&str, Shown<'_>, &str); 9] = [
+        ("rate", &|room| room.settings.rate.to_string(), &format!("{in_force}{held}")),
+        ("mode", &|room| room.settings.mode.to_string(), mode_in_force(after, in_force)),
+        ("message", &|room| format!("{:?}", room.settings.message.as_str()), ""),
+        ("notice", &|room| format!("{:?}", room.notice.text.as_str()), ""),
+        ("link", &|room| or_none(room.notice.link.as_ref()), ""),
+        ("then", &|room| then(room).into(), ""),
+        ("stretch", &|room| room.stretch.to_string(), ""),
+        ("stock", &|room| or_none(stock(room)), in_force),
+        ("room", &|room| room.state.to_string(), if with_opening { "" } else { in_force }),
+    ];
+    rows.into_iter()
+        .map(|(what, shown, in_force)| (what, shown(before), shown(after), in_force))
+        .filter(|(_, before, after, _)| before != after)
+        .map(|(what, before, after, in_force)| format!("{what}: {before} -> {after}{in_force}"))
+        .chain(changes_ahead(before, after, now))
+        .collect()
+}
+
+fn or_none(shown: Option<impl ToString>) -> String {
+    shown.map_or_else(|| "none".into(), |shown| shown.to_string())
+}
+
+fn then(room: &Room) -> &'static str {
+    if room.then_off { "off, when everybody who waited was let in" } else { "nothing" }
 }
 
 /// From when on newcomers go straight in, or do no more. `at_once` if the valve changes with the order.
@@ -91,45 +89,31 @@ fn mode_in_force<'a>(after: &Room, at_once: &'a str) -> &'a str {
     }
 }
 
-/// What a room does by itself, and when.
-fn ahead(room: &Room) -> [(&'static str, Option<Timestamp>); 3] {
-    [("opens", room.opens), ("closes", room.closes), ("ends", room.ends)]
+/// What a room does by itself, when, what visitors see of it, and whether it has happened.
+fn ahead(room: &Room) -> [(&'static str, Option<Timestamp>, &'static str, bool); 3] {
+    [
+        ("opens", room.opens, "until then visitors join and wait", room.releases()),
+        ("closes", room.closes, "from then on nobody new joins", !room.takes_newcomers()),
+        ("ends", room.ends, "from then on nobody is let in", room.is_over()),
+    ]
 }
 
 /// What changes about that. What has happened already is in the state.
 fn changes_ahead(before: &Room, after: &Room, now: Timestamp) -> Vec<String> {
-    let until = |does| match does {
-        "opens" => "; until then visitors join and wait",
-        "closes" => "; from then on nobody new joins",
-        _ => "; from then on nobody is let in",
-    };
-    let lines = ahead(before).into_iter().zip(ahead(after)).filter_map(|((does, before), (_, at))| {
-        match (before, at) {
-            (before, Some(at)) if before != Some(at) => {
-                let instead =
-                    before.map(|before| format!(" (not at {})", words::at(before))).unwrap_or_default();
-                Some(format!("{}{instead}{}", instant(does, at, now), until(does)))
-            }
-            (Some(before), None) => {
-                let has_happened = match does {
-                    "opens" => after.releases(),
-                    "closes" => !after.takes_newcomers(),
-                    _ => after.is_over(),
-                };
-                (!has_happened).then(|| format!("no longer {does} at {}", words::at(before)))
-            }
-            _ => None,
+    let both = ahead(before).into_iter().zip(ahead(after));
+    let lines = both.filter_map(|((does, before, ..), (_, at, seen, has_happened))| match (before, at) {
+        (before, Some(at)) if before != Some(at) => {
+            let instead = before.map(|before| format!(" (not at {})", words::at(before))).unwrap_or_default();
+            Some(format!("{}{instead}; {seen}", instant(does, at, now)))
         }
+        (Some(before), None) if !has_happened => Some(format!("no longer {does} at {}", words::at(before))),
+        _ => None,
     });
     lines.collect()
 }
 
 fn instant(does: &str, at: Timestamp, now: Timestamp) -> String {
     format!("{does} at {}, {}", words::at(at), words::ahead(at, now))
-}
-
-fn quoted(room: &Room) -> String {
-    format!("{:?}", room.settings.message.as_str())
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The orders that close and end a room, and what contradicts what: docs/cli.md has the table.
 
 use waitroom::ports::PortResult;
-use waitroom::{AuditNote, AuditSubject, Author, Mode, Notice, Room, RoomState, StockSize, Timestamp};
+use waitroom::{AuditSubject, Author, Mode, Notice, Room, RoomState, StockSize, Timestamp};
 
+use crate::change::change_unless;
 use crate::rehearsal;
 use crate::reply::Reply;
 use crate::store::OperatorLedger;
@@ -89,29 +90,6 @@ fn tell(room: &mut Room, notice: Option<&Notice>) {
     if let Some(notice) = notice {
         room.notice.clone_from(notice);
     }
-}
-
-/// Changes the room by an order that is about this, unless something speaks against it in the room as it is then.
-pub(crate) async fn change_unless(
-    ledger: &impl OperatorLedger,
-    attempt: &'static str,
-    about: AuditSubject,
-    who: Author,
-    refusal: impl Fn(&Room) -> Option<String> + Clone + Send + 'static,
-    change: impl Fn(&mut Room) + Send + 'static,
-) -> PortResult<Reply> {
-    if let Some(refusal) = refusal(&*ledger.room_now().await?) {
-        return Ok(Reply::failed(refusal));
-    }
-    // Another order may have come since.
-    let is_refused = refusal.clone();
-    let change = move |room: &mut Room| {
-        if is_refused(room).is_none() {
-            change(room);
-        }
-    };
-    let changed = ledger.change(attempt, AuditNote::new(who, about), change).await?;
-    Ok(refusal(&changed.0).map_or_else(|| Reply::changed(changed), Reply::failed))
 }
 
 // Each completes the sentence "the room …".

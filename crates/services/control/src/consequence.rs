@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use document::words;
 use pass::{KeyState, PublishedKey};
-use waitroom::{Notice, Rate, Room, RoomId, RoomState, StockSize, Timestamp};
+use waitroom::{Notice, Rate, RoomId, RoomState, StockSize, Timestamp};
 
 use crate::{ControlError, OperatedRoom, Order, Status};
 
@@ -24,63 +24,58 @@ impl OperatedRoom {
     /// What to ask about before this order is given to the room as it is now.
     pub async fn consequence(&self, order: &Order) -> Result<Option<Consequence>, ControlError> {
         // Any other order costs no status, and works where it can't be read.
-        if !Consequence::may_be_asked(order) {
-            return Ok(None);
-        }
-        Ok(Consequence::of(order, &self.status().await?, self.transport.now()))
+        let Some(asked) = OrderQuestion::about(order) else { return Ok(None) };
+        Ok(asked.of(&self.status().await?, self.transport.now()))
+    }
+}
+
+type Told<'a> = Box<dyn Fn(&Status, Timestamp) -> Option<String> + Send + 'a>;
+
+/// What an order is asked about, and how to tell what it would do to a room with this status. It tells nothing if that is harmless.
+struct OrderQuestion<'a> {
+    question: String,
+    told: Told<'a>,
+}
+
+impl<'a> OrderQuestion<'a> {
+    /// `None` if nobody is asked about such an order.
+    fn about(order: &'a Order) -> Option<Self> {
+        Some(match order {
+            Order::SetRate { rate } => Self::new("Set this rate?", |status, _| surprise(*rate, status)),
+            Order::OpenAt { at } => {
+                Self::new("Let nobody enter until then?", |status, now| opening(status, *at, now))
+            }
+            Order::Close { notice, then_off } => {
+                Self::new("Close the room?", |status, _| closing(status, notice.as_ref(), *then_off))
+            }
+            Order::CloseAfter { size, .. } => {
+                let question = format!("Let {} more in, then end the room?", words::count(size.get().into()));
+                Self::new(question, |status, _| Some(selling(status, *size)))
+            }
+            Order::End { .. } => Self::new("End the room?", |status, _| ending(status)),
+            Order::Off => Self::new("Turn the room off?", |status, _| turning_off(status)),
+            Order::Reset { .. } => Self::new("Empty the line?", |status, _| Some(emptying(status))),
+            _ => return None,
+        })
+    }
+
+    fn new(
+        question: impl Into<String>,
+        told: impl Fn(&Status, Timestamp) -> Option<String> + Send + 'a,
+    ) -> Self {
+        Self { question: question.into(), told: Box::new(told) }
+    }
+
+    fn of(self, status: &Status, now: Timestamp) -> Option<Consequence> {
+        let Self { question, told } = self;
+        Some(Consequence { told: told(status, now)?, question })
     }
 }
 
 impl Consequence {
-    fn may_be_asked(order: &Order) -> bool {
-        matches!(
-            order,
-            Order::SetRate { .. }
-                | Order::OpenAt { .. }
-                | Order::Close { .. }
-                | Order::CloseAfter { .. }
-                | Order::End { .. }
-                | Order::Off
-                | Order::Reset { .. }
-        )
-    }
-
     /// Of an order to a room with this status. Dropping a key has [one of its own](Self::of_dropping).
     pub fn of(order: &Order, status: &Status, now: Timestamp) -> Option<Self> {
-        // So that no arm below is forgotten above.
-        if !Self::may_be_asked(order) {
-            return None;
-        }
-        let (room, waiting) = (&status.room, status.line.waiting);
-        let name = &room.settings.room;
-        let (told, question) = match order {
-            Order::SetRate { rate } => (surprise(*rate, room, waiting)?, "Set this rate?".into()),
-            Order::OpenAt { at } => (opening(status, *at, now)?, "Let nobody enter until then?".into()),
-            Order::Close { notice, then_off } => {
-                (closing(status, notice.as_ref(), *then_off)?, "Close the room?".into())
-            }
-            Order::CloseAfter { size, .. } => {
-                let size_words = words::count(size.get().into());
-                (selling(status, *size), format!("Let {size_words} more in, then end the room?"))
-            }
-            Order::End { .. } => (ending(status)?, "End the room?".into()),
-            Order::Off if waiting > 0 && !room.lets_everybody_through() => {
-                let enter = match waiting {
-                    1 => format!("1 visitor waits in {name}, and would enter at once"),
-                    _ => format!("{waiting} visitors wait in {name}, and all of them would enter at once"),
-                };
-                (enter, "Turn the room off?".into())
-            }
-            Order::Reset { .. } => {
-                let lost = match waiting {
-                    1 => "1 visitor would lose their place".to_owned(),
-                    _ => format!("{waiting} visitors would lose their places"),
-                };
-                (format!("{lost} in {name}, and numbers start again at 1"), "Empty the line?".into())
-            }
-            _ => return None,
-        };
-        Some(Self { told, question })
+        OrderQuestion::about(order)?.of(status, now)
     }
 
     /// Of dropping this key of a room. `now` is in seconds since 1970.
@@ -104,7 +99,8 @@ impl Consequence {
 
 /// What is surprising about a new rate: it is more than three times the present one, or more than the shop has ever had. Or it is a
 /// tenth of the present one, as without the last zero, and somebody waits.
-fn surprise(rate: Rate, room: &Room, waiting: u64) -> Option<String> {
+fn surprise(rate: Rate, status: &Status) -> Option<String> {
+    let (room, waiting) = (&status.room, status.line.waiting);
     let (present, highest) = (room.settings.rate, room.highest_rate());
     let factor = f64::from(rate.get()) / f64::from(present.get());
     if factor <= 0.1 {
@@ -206,6 +202,24 @@ fn selling(status: &Status, size: StockSize) -> String {
         room.settings.room,
         room.state
     )
+}
+
+/// Nothing of a room in which nobody waits, or that lets everybody through already.
+fn turning_off(status: &Status) -> Option<String> {
+    let (room, waiting) = (&status.room, status.line.waiting);
+    let name = &room.settings.room;
+    (waiting > 0 && !room.lets_everybody_through()).then(|| match waiting {
+        1 => format!("1 visitor waits in {name}, and would enter at once"),
+        _ => format!("{waiting} visitors wait in {name}, and all of them would enter at once"),
+    })
+}
+
+fn emptying(status: &Status) -> String {
+    let lost = match status.line.waiting {
+        1 => "1 visitor would lose their place".to_owned(),
+        waiting => format!("{waiting} visitors would lose their places"),
+    };
+    format!("{lost} in {}, and numbers start again at 1", status.room.settings.room)
 }
 
 /// Nothing of a room that is over already.
@@ -341,10 +355,11 @@ mod tests {
     }
 
     fn surprise_at(present: u32, highest: Option<u32>, rate: u32) -> Option<String> {
-        let mut room = suffering().room;
-        room.settings.rate = Rate::new(present).unwrap();
-        room.highest_rate = highest.map(|rate| Rate::new(rate).unwrap());
-        surprise(Rate::new(rate).unwrap(), &room, 0)
+        let mut status = suffering();
+        status.room.settings.rate = Rate::new(present).unwrap();
+        status.room.highest_rate = highest.map(|rate| Rate::new(rate).unwrap());
+        status.line.waiting = 0;
+        surprise(Rate::new(rate).unwrap(), &status)
     }
 
     #[test]

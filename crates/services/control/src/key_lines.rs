@@ -1,8 +1,8 @@
 //! The keys that sign passes, for a person and for scripts. `now` is in seconds since 1970, as all times of keys are.
 
-use pass::{KeyState, PublishedKey};
+use pass::{KeyRecord, KeyState, PublishedKey};
 use serde_json::{Value, json};
-use waitroom::Timestamp;
+use waitroom::{RoomId, Timestamp};
 
 pub fn key_line(key: &PublishedKey, now: u64) -> String {
     let time = |seconds: u64| Timestamp::from_millis(seconds.saturating_mul(1000));
@@ -14,6 +14,18 @@ pub fn key_line(key: &PublishedKey, now: u64) -> String {
     };
     let until = key.published_until.map(|until| format!(", published until {}", time(until)));
     format!("{}  since {since}  {state}{}", key.jwk.kid(), until.unwrap_or_default())
+}
+
+/// When the room makes another key, if it is to.
+pub fn other_key(record: &KeyRecord, room: &RoomId, now: u64) -> Option<String> {
+    if record.is_asked_for_another() {
+        let minutes = record.lead_time().as_secs() / 60;
+        return Some(format!(
+            "another key was asked for; the room makes it when it signs the next pass, and signs with it {minutes} minutes later"
+        ));
+    }
+    let none = || format!("no key signs for {room}; the room makes one when it signs the next pass");
+    record.signing(now).is_none().then(none)
 }
 
 /// Times are in milliseconds since 1970, as in all JSON of this program.
@@ -32,7 +44,7 @@ pub fn key_json(key: &PublishedKey, now: u64) -> Value {
 mod tests {
     use std::time::Duration;
 
-    use pass::{KeyRecord, PrivateKey};
+    use pass::PrivateKey;
 
     use super::*;
 

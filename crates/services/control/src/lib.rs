@@ -6,6 +6,7 @@
 //! [`OperatedRoom`].
 
 mod active;
+mod change;
 mod changes;
 mod closing;
 mod consequence;
@@ -40,15 +41,16 @@ use std::time::Duration;
 use waitroom::ports::{
     AuditTrail, Fault, KeyAdmin, KeyBoard, MinuteLog, PortError, PortResult, RoomAdmin, RoomReader,
 };
-use waitroom::{AuditNote, AuditSubject, Author, KeyOrder, Room, RoomState, Timestamp};
+use waitroom::{AuditSubject, Author, KeyOrder, Room, RoomState, Timestamp};
 
 pub use active::ActiveStatus;
-use closing::{When, change_unless};
+use change::{change, change_unless};
+use closing::When;
 pub use consequence::Consequence;
 pub use course::{Course, Reading};
 pub use helped_visitor::HelpedVisitor;
 pub use history_line::{HistoryLine, entry_text, minute_line};
-pub use key_lines::{key_json, key_line};
+pub use key_lines::{key_json, key_line, other_key};
 pub use operated_room::{ChangedRoom, ControlError, OperatedRoom};
 pub use order::Order;
 pub use reply::Reply;
@@ -58,7 +60,7 @@ pub use status_lines::{StatusLine, finding_mark, state_mark};
 pub use store::{OperatorLedger, OperatorStore};
 pub use transport::{Advise, Answer, EntriesByMinute, Transport, TransportError};
 pub use typed_time::TypedTime;
-pub use undo::{NothingToUndo, UndoableOrder};
+pub use undo::UndoableOrder;
 
 /// Carries out an order by `who`. [`Order::On`], [`Order::OpenAt`], [`Order::Pause`], [`Order::Close`],
 /// [`Order::End`] and [`Order::Off`] work from every state of the room. The reply to a change says it if nobody knows whether the
@@ -154,17 +156,6 @@ async fn carry_out(
             change_unless(ledger, attempt, AuditSubject::GuardKey, who, active::counts_nobody, set).await?
         }
     })
-}
-
-/// Changes the room by an order that is about this.
-async fn change(
-    ledger: &impl RoomAdmin,
-    attempt: &'static str,
-    about: AuditSubject,
-    who: Author,
-    change: impl Fn(&mut Room) + Send + 'static,
-) -> PortResult<Reply> {
-    ledger.change(attempt, AuditNote::new(who, about), change).await.map(Reply::changed)
 }
 
 async fn order_keys(ledger: &impl KeyAdmin, order: KeyOrder, who: Author) -> PortResult<Reply> {

@@ -1,4 +1,6 @@
-use pass::ReportKeyDigest;
+use std::time::Duration;
+
+use pass::{KeyRecord, ReportKeyDigest};
 use serde::{Deserialize, Serialize};
 use waitroom::{
     Epoch, HelpCode, Message, Mode, Notice, Rate, RehearsalMark, RoomState, StockSize, Stretch, Timestamp,
@@ -128,6 +130,14 @@ impl Order {
     pub const OVERFLOW: &str = Mode::Overflow.as_str();
     /// And for the one in which everybody does.
     pub const OBSERVE: &str = Mode::Observe.as_str();
+
+    /// Another key, after at least this lead time. A room of an earlier version knows only the usual one.
+    pub fn rotate_keys(lead_time: Duration) -> Self {
+        match u32::try_from(lead_time.as_secs()) {
+            Ok(seconds) if lead_time > KeyRecord::LEAD_TIME => Self::RotateKeysAhead { seconds },
+            _ => Self::RotateKeys,
+        }
+    }
 
     /// What only rooms of later versions know, if it leads to that: a state, a stock or a mode. A room on one machine refuses such
     /// an order, because it cannot read it. On AWS, whoever gives the order has to ask.

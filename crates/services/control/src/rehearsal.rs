@@ -1,5 +1,6 @@
 //! The order that marks a room for a rehearsal, and what a marked room refuses.
 
+use document::words;
 use waitroom::ports::{LineLength, PortResult, RoomAdmin, RoomReader, StatusBoard};
 use waitroom::{
     AuditNote, AuditSubject, AuditedChange, Author, LineCount, Mode, RehearsalMark, Room, Timestamp,
@@ -18,38 +19,37 @@ pub(crate) async fn begin(
     let ledger = store.ledger();
     let room = ledger.room_now().await?;
     if let Some(refusal) = refusal(&room) {
-        return Ok(failed(refusal));
+        return Ok(Reply::failed(refusal));
     }
     if !room.can_be_rehearsed() {
-        return Ok(failed(not_on(&room)));
+        return Ok(Reply::failed(not_on(&room)));
     }
     if let mode @ (Mode::Overflow | Mode::Observe) = room.settings.mode {
-        return Ok(failed(format!(
+        return Ok(Reply::failed(format!(
             "lets newcomers straight in, and a rehearsal is of the line: order `beekeeper mode line` first, and \
              `beekeeper mode {mode}` after it"
         )));
     }
     if room.stock.is_some() {
-        return Ok(failed(
+        return Ok(Reply::failed(
             "lets in only so many more, and the visitors of a rehearsal would count; first withdraw that: \
-             `beekeeper close --never`"
-                .into(),
+             `beekeeper close --never`",
         ));
     }
     let waiting = store.line().waiting().await?;
     if waiting > 0 {
-        return Ok(failed(format!(
+        return Ok(Reply::failed(format!(
             "has {}, and a rehearsal needs an empty line: its end removes every place. Wait until nobody waits, or empty it \
              with `beekeeper reset`",
-            visitors(waiting)
+            words::things(waiting, "waiting visitor")
         )));
     }
     let uncounted = uncounted(store, now).await?;
     if uncounted > 0 {
-        return Ok(failed(format!(
+        return Ok(Reply::failed(format!(
             "may have up to {} whom SQS does not count yet, and a rehearsal needs an empty line: try again when nobody has \
              joined for three minutes",
-            visitors(uncounted)
+            words::things(uncounted, "waiting visitor")
         )));
     }
     let note = AuditNote::new(who, AuditSubject::Rehearsal);
@@ -58,13 +58,9 @@ pub(crate) async fn begin(
     };
     let changed = ledger.change("mark the room for a rehearsal", note, set).await?;
     if changed.1.rehearsal != Some(mark) {
-        return Ok(failed("got another order meanwhile; look at `beekeeper history`".into()));
+        return Ok(Reply::failed("got another order meanwhile; look at `beekeeper history`"));
     }
     Ok(Reply::changed(changed))
-}
-
-fn visitors(waiting: u64) -> String {
-    if waiting == 1 { "1 waiting visitor".into() } else { format!("{waiting} waiting visitors") }
 }
 
 /// How many wait at most in a line that counts nobody: on AWS, it counts visitors some minutes after they joined.
@@ -111,10 +107,6 @@ pub(crate) fn would_open(change: &AuditedChange, room: &Room) -> bool {
     let after = change.after();
     let opens_now = after.state.switches().releases && after.state != room.state;
     opens_now || (after.opens.is_some() && after.opens != room.opens)
-}
-
-fn failed(error: String) -> Reply {
-    Reply::failed(error)
 }
 
 #[cfg(test)]
@@ -220,6 +212,6 @@ mod tests {
     fn a_rehearsal_is_not_taken_back() {
         let store = marked();
         let error = refused(store.execute(Order::Undo { number: store.last_entry() }));
-        assert_eq!(error, crate::NothingToUndo::Rehearsal.to_string());
+        assert_eq!(error, waitroom::NothingToUndo::Rehearsal.to_string());
     }
 }

@@ -4,7 +4,7 @@
 //! An undo is never taken back itself, so no undo repeats an order. A reset ends that, because the places are gone.
 
 use waitroom::ports::PortResult;
-use waitroom::{AuditEntry, AuditNote, AuditedChange, Author, Room, Standing};
+use waitroom::{AuditEntry, AuditNote, AuditedChange, Author, NothingToUndo, Room, Standing};
 
 use crate::rehearsal;
 use crate::reply::Reply;
@@ -20,52 +20,17 @@ pub struct UndoableOrder {
     pub reverted: AuditedChange,
 }
 
-/// Why no order can be taken back. Completes the sentence "the room …".
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NothingToUndo {
-    #[error("has no order to take back; `beekeeper history` shows all orders")]
-    NoOrder,
-    #[error("cannot take back the last order, because it was a reset: the places are gone")]
-    Reset,
-    #[error("cannot take back the last order, because it was a rehearsal: `beekeeper reset` ends it")]
-    Rehearsal,
-    #[error(
-        "cannot take back the last order, because it changed the keys: a key that was replaced or dropped does not \
-         come back; `beekeeper keys list` shows them"
-    )]
-    Keys,
-    #[error(
-        "cannot take back the last order, because it ended a stock, and nobody has counted whom the room let in since; order \
-         what is left: `beekeeper close --after`, after `beekeeper on --at TIME` if the room is off"
-    )]
-    Stock,
-}
-
 impl UndoableOrder {
     /// The last order that changed something and was not taken back. `entries` are oldest first.
     pub fn last(entries: &[AuditEntry]) -> Result<Self, NothingToUndo> {
         let taken_back: Vec<_> = entries.iter().filter_map(|entry| entry.undoes).collect();
-        let orders = entries
-            .iter()
-            .rev()
-            .filter(|entry| entry.change.is_order() && entry.change.is_change() && entry.undoes.is_none());
-        let last = orders.into_iter().find(|entry| !taken_back.contains(&entry.number));
-        let last = last.ok_or(NothingToUndo::NoOrder)?;
-        let reverted = last.change.reverted().ok_or(match last.change {
-            AuditedChange::KeyRotation { .. } | AuditedChange::KeyDrop { .. } => NothingToUndo::Keys,
-            AuditedChange::Rehearsal { .. } => NothingToUndo::Rehearsal,
-            AuditedChange::Reset { .. } => NothingToUndo::Reset,
-            // These can be taken back, or are no orders.
-            AuditedChange::Rate { .. }
-            | AuditedChange::Mode { .. }
-            | AuditedChange::Message { .. }
-            | AuditedChange::State(_)
-            | AuditedChange::Stretch { .. }
-            | AuditedChange::Throttle { .. }
-            | AuditedChange::LetIn { .. }
-            | AuditedChange::SoldOut { .. }
-            | AuditedChange::GuardKey { .. } => NothingToUndo::NoOrder,
-        })?;
+        let stands = |entry: &&AuditEntry| {
+            entry.change.is_change() && entry.undoes.is_none() && !taken_back.contains(&entry.number)
+        };
+        let orders = entries.iter().rev().filter(stands).map(|entry| (entry, entry.change.reverted()));
+        let last = orders.into_iter().find(|(_, reverted)| *reverted != Err(NothingToUndo::NoOrder));
+        let (last, reverted) = last.ok_or(NothingToUndo::NoOrder)?;
+        let reverted = reverted?;
         if brings_back_a_stock(entries.iter().filter(|entry| entry.number >= last.number)) {
             return Err(NothingToUndo::Stock);
         }

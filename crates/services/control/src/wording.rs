@@ -41,6 +41,29 @@ pub fn found(finding: &Finding) -> String {
     )
 }
 
+/// The status in one line, what an operator must not miss first.
+pub fn in_short(status: &Status) -> String {
+    let (room, line) = (&status.room, &status.line);
+    let counts = format!("{} joined, {} waiting, {} released", joined(status), line.waiting, status.released);
+    let opens = room.opens.map(|opens| format!("opens {}", words::at(opens)));
+    let mut facts: Vec<_> = refusals(status).into_iter().chain([room.state.to_string()]).collect();
+    facts.extend(opens);
+    facts.push(counts);
+    facts.extend(waits(status));
+    facts.push(format!("rate {}", rate(status)));
+    facts.extend(limited(status));
+    facts.extend(status.findings.last().map(|finding| format!("shop {}", word(finding))));
+    facts.extend(alarms(status).map(|alarms| format!("alarms: {alarms}{}", ringing(status))));
+    facts.join(", ")
+}
+
+/// Which alarms ring.
+fn ringing(status: &Status) -> String {
+    let ringing = status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing);
+    let names: Vec<_> = ringing.map(|alarm| alarm.name.as_str()).collect();
+    if names.is_empty() { String::new() } else { format!(" ({})", names.join(" and ")) }
+}
+
 /// The rate that the operator wants, and what the throttle makes of it.
 pub fn rate(status: &Status) -> String {
     let (wanted, in_force) = (status.room.settings.rate, status.line.rate);
@@ -324,5 +347,37 @@ mod tests {
             found(&finding),
             "not measured: it refuses visitors without a pass, as it should; give a health URL that needs none"
         );
+    }
+
+    #[test]
+    fn a_line_has_everything_important() {
+        assert_eq!(
+            in_short(&suffering()),
+            "on, about 13210 joined, 9120 waiting, 4090 released, newcomers wait 30 min, longest wait 28 min, rate 600 a minute, throttled to 300: the shop is slow or fails, shop slow, alarms: 1 of 2 is ringing (producer-errors)"
+        );
+    }
+
+    #[test]
+    fn a_line_says_first_that_visitors_are_refused() {
+        let mut status = suffering();
+        let refused = |requests, reason: &str| {
+            Some(Refusals { requests, since: Timestamp::default(), reason: reason.into() })
+        };
+        status.refusals = refused(36_251, "the disk of /srv/room is full");
+        status.limited = refused(3, "203.0.113.9 took too many places");
+        let line = in_short(&status);
+        assert!(
+            line.starts_with("REFUSED 36251 in two minutes: the disk of /srv/room is full, on, "),
+            "{line}"
+        );
+        assert!(line.contains(", --join-limit refused 3 in two minutes, shop slow"), "{line}");
+    }
+
+    #[test]
+    fn a_line_says_when_the_room_opens() {
+        let mut status = suffering();
+        status.room.open_at(Timestamp::from_millis(1_804_244_400_000));
+        let line = in_short(&status);
+        assert!(line.starts_with("paused, opens 2027-03-05 ") && line.contains("11:00 UTC"), "{line}");
     }
 }

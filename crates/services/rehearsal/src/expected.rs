@@ -5,10 +5,10 @@ use waitroom::Rate;
 
 /// What to expect if the visitors are released one after the other at the rate.
 #[derive(Clone, Copy, Debug)]
-pub struct ExpectedVisits {
-    pub average_wait: Duration,
+pub(crate) struct ExpectedVisits {
+    average_wait: Duration,
     /// From the first visitor until the last one has entered.
-    pub takes: Duration,
+    pub(crate) takes: Duration,
 }
 
 impl ExpectedVisits {
@@ -16,7 +16,7 @@ impl ExpectedVisits {
     const UNTIL_ENTERED: Duration = Duration::from_mins(1);
 
     /// `times` are when they come, in milliseconds.
-    pub fn of(times: &[u32], rate: Rate) -> Self {
+    pub(crate) fn of(times: &[u32], rate: Rate) -> Self {
         let between = Duration::from_mins(1) / rate.get();
         let (mut next, mut waits) = (Duration::ZERO, Duration::ZERO);
         for at in times {
@@ -29,7 +29,7 @@ impl ExpectedVisits {
     }
 
     /// What so many visitors of this room on AWS cost in dollars, and for how many minutes of waiting.
-    pub fn costs(&self, config: &RoomConfig, visitors: u64) -> (f64, f64) {
+    pub(crate) fn costs(&self, config: &RoomConfig, visitors: u64) -> (f64, f64) {
         let architecture = config.architecture.unwrap_or(Architecture::Arm64);
         let modelled = aws_model::ModelledRoom::of(config, architecture, None);
         let wait_minutes = (self.average_wait.as_secs_f64() / 60.0).ceil().max(1.0);

@@ -77,6 +77,7 @@ mod tests {
     use waitroom::{Settings, fixture};
 
     use super::*;
+    use crate::fixture::services;
 
     fn room() -> Room {
         let settings = Settings { room: "spring-sale".parse().unwrap(), ..fixture::settings(300) };
@@ -120,19 +121,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let conf = folder.path().join("nginx.conf");
         let port = emulators::free_port().unwrap();
-        let listens = |port| format!("127.0.0.1:{port}").parse().unwrap();
-        let services = ShopServices {
-            room: "spring-sale".parse().unwrap(),
-            shop_host: "shop.example".into(),
-            room_host: "wait.example".into(),
-            url: "https://wait.example".into(),
-            ports: [None; 2],
-            room_listens: listens(8080),
-            guard_listens: listens(port),
-            guard_monitor: None,
-            data: None,
-            warnings: Vec::new(),
-        };
+        let listens = |port| ([127, 0, 0, 1], port).into();
+        let services = services(listens(8080), listens(port));
         let silent = |inside: &str| {
             let server = format!("server {{ {inside} listen 443 ssl; server_name shop.example; }}");
             fs::write(&conf, format!("events {{}} http {{ {server} }}")).unwrap();

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::program::NginxProgram;
 use document::Refusal;
 
 const RECORD: &str = "setup.json";
@@ -148,8 +149,34 @@ impl KeptFiles {
         self.folder.join(ORIGINALS).join(path.strip_prefix("/").unwrap_or(path))
     }
 
+    /// Writes these changes, and lets nginx read them. If it does not take them, all is as before, and it returns what nginx says.
+    pub fn write_for(
+        &mut self,
+        nginx: &NginxProgram<'_>,
+        changes: &[FileChange],
+        new_folder: &Path,
+    ) -> Result<Option<String>> {
+        self.begin(changes, new_folder)?;
+        let refused = self.write().map_or_else(|error| Some(format!("{error:#}")), |()| nginx.refuses());
+        match &refused {
+            None => self.settle()?,
+            Some(complaint) => self.put_back().with_context(|| not_put_back(complaint))?,
+        }
+        Ok(refused)
+    }
+
+    /// Takes out what all runs have added, in the same way.
+    pub fn undo_for(&mut self, nginx: &NginxProgram<'_>) -> Result<Option<String>> {
+        let refused = self.undo().map_or_else(|error| Some(format!("{error:#}")), |()| nginx.refuses());
+        match &refused {
+            None => self.forget()?,
+            Some(complaint) => self.redo().with_context(|| not_put_back(complaint))?,
+        }
+        Ok(refused)
+    }
+
     /// Keeps what the files are. Nothing is changed yet.
-    pub fn begin(&mut self, changes: &[FileChange], new_folder: &Path) -> Result<()> {
+    fn begin(&mut self, changes: &[FileChange], new_folder: &Path) -> Result<()> {
         private_folder(&self.folder)?;
         if self.alone.is_none() {
             self.alone = lock(&self.folder)?;
@@ -186,7 +213,7 @@ impl KeptFiles {
     }
 
     /// Writes the changes. Until [`settle`](Self::settle), [`put_back`](Self::put_back) takes them back.
-    pub fn write(&self) -> Result<()> {
+    fn write(&self) -> Result<()> {
         for folder in self.record.folders.iter().filter(|folder| !folder.exists()) {
             fs::create_dir(folder)
                 .and_then(|()| fs::set_permissions(folder, Permissions::from_mode(0o755)))
@@ -197,12 +224,12 @@ impl KeptFiles {
     }
 
     /// The changes of this run stay.
-    pub fn settle(&mut self) -> Result<()> {
+    fn settle(&mut self) -> Result<()> {
         self.save(None)
     }
 
     /// Takes the changes of this run back.
-    pub fn put_back(&mut self) -> Result<()> {
+    fn put_back(&mut self) -> Result<()> {
         for file in &mut self.record.files {
             put_or_remove(&file.path, file.before.as_deref())?;
             file.written.clone_from(&file.before);
@@ -222,7 +249,7 @@ impl KeptFiles {
     }
 
     /// Writes every file as it was before the first run. Until [`forget`](Self::forget), [`redo`](Self::redo) takes it back.
-    pub fn undo(&mut self) -> Result<()> {
+    fn undo(&mut self) -> Result<()> {
         self.save(Some(UnderWay::Undoing))?;
         self.write_originals()
     }
@@ -232,7 +259,7 @@ impl KeptFiles {
     }
 
     /// Writes again what `undo` took away.
-    pub fn redo(&mut self) -> Result<()> {
+    fn redo(&mut self) -> Result<()> {
         for file in &self.record.files {
             put_or_remove(&file.path, file.written.as_deref())?;
         }
@@ -240,7 +267,7 @@ impl KeptFiles {
     }
 
     /// After everything is as it was: removes what was kept, and the folders that the setup made, if they are empty.
-    pub fn forget(&mut self) -> Result<()> {
+    fn forget(&mut self) -> Result<()> {
         for folder in self.record.folders.iter().rev() {
             // Somebody else may have put something there.
             drop(fs::remove_dir(folder));
@@ -333,6 +360,12 @@ fn put(path: &Path, text: &str) -> Result<()> {
         path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
     };
     write().with_context(|| format!("could not write {}", path.display()))
+}
+
+fn not_put_back(complaint: &str) -> String {
+    format!(
+        "nginx does not take the files, and they could not be put back; run this again, which tries it first. It says:\n{complaint}\n"
+    )
 }
 
 #[cfg(test)]

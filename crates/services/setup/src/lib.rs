@@ -6,6 +6,8 @@
 mod answer;
 mod crowd;
 pub mod examine;
+#[cfg(test)]
+mod fixture;
 mod glob;
 mod identity;
 mod kept;
@@ -17,6 +19,7 @@ mod services;
 mod shop;
 mod site;
 mod syntax;
+mod told;
 mod tree;
 
 pub use kept::{FileChange, KeptFiles, diff};

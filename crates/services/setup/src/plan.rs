@@ -193,6 +193,7 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::fixture::services;
 
     /// Answers every request with this.
     fn answering(head: &'static str) -> SocketAddr {
@@ -231,21 +232,6 @@ mod tests {
         let told = "names port 80, and this nginx doesn't show shop.example by https at that port";
         assert_eq!(refused([Some(8443), Some(80)]).unwrap(), format!("url in room.toml {told}"));
         assert_eq!(refused([Some(80), None]).unwrap(), format!("shop in room.toml {told}"));
-    }
-
-    fn services(room_listens: SocketAddr, guard_listens: SocketAddr) -> ShopServices {
-        ShopServices {
-            room: "spring-sale".parse().unwrap(),
-            shop_host: "shop.example".into(),
-            room_host: "wait.example".into(),
-            url: "https://wait.example".into(),
-            ports: [None; 2],
-            room_listens,
-            guard_listens,
-            guard_monitor: None,
-            data: None,
-            warnings: Vec::new(),
-        }
     }
 
     #[test]

@@ -1,5 +1,4 @@
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use waitroom::RoomId;
 
@@ -9,6 +8,8 @@ use crate::answer::ask;
 #[derive(Debug)]
 pub struct ShopServices {
     pub room: RoomId,
+    /// How a command names it.
+    pub as_typed: String,
     /// The host names of shop and room.
     pub shop_host: String,
     pub room_host: String,
@@ -19,7 +20,6 @@ pub struct ShopServices {
     pub room_listens: SocketAddr,
     pub guard_listens: SocketAddr,
     pub guard_monitor: Option<SocketAddr>,
-    pub data: Option<PathBuf>,
     /// What the services would do wrong behind this nginx.
     pub warnings: Vec<String>,
 }

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`ArrivalShape`], [`Arrivals`], [`EarlyVisitors`] | when visitors come |
 //! | [`TimedOrder`] | what the operator does meanwhile |
+//! | [`ScenarioRequest`], [`SimulationPlan`] | what somebody asks to simulate, from the question to the answer |
 //! | [`Scenario`] | a crowd, a room, and what visitors, shop and operator do |
 //! | [`Simulation`] | runs it |
 //! | [`SimulatedEvent`] | what came of it |
@@ -25,8 +26,10 @@ mod gate;
 mod guard;
 mod orders;
 mod outcome;
+mod plan;
 mod plots;
 mod record;
+mod request;
 mod room;
 mod scenario;
 mod search;
@@ -43,9 +46,11 @@ pub use guard::ShopVisits;
 pub use memory::LineBehaviour;
 pub use orders::{SimulatedOrder, TimedOrder, TimedOrderError};
 pub use outcome::{LimitUse, ReleaseWindow, ShopSpace, SimulatedEvent, SimulatedMinute, VisitorCount};
+pub use plan::SimulationPlan;
 pub use record::{CountedTime, RecordError};
+pub use request::ScenarioRequest;
 pub use scenario::{AwsAccount, CrowdHabits, RoomHost, Scenario};
-pub use search::{QuotaToRaise, quotas_to_raise, rate_for};
+pub use search::{QuotaToRaise, SimulationSearch, quotas_to_raise, rate_for};
 pub use shop::ShopLoad;
 pub use simulate::{Simulation, SimulationProgress};
 pub use wait_spread::WaitSpread;

@@ -1,5 +1,7 @@
 //! The inverse questions: which rate, and which limits?
 
+use std::time::Duration;
+
 use aws_model::{AccountLimits, Limit};
 use serde::Serialize;
 use waitroom::Rate;
@@ -7,6 +9,15 @@ use waitroom::Rate;
 use crate::outcome::LimitUse;
 use crate::scenario::{AwsAccount, Scenario};
 use crate::simulate::{Simulation, SimulationProgress};
+
+/// What is found before the scenario is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SimulationSearch {
+    /// The lowest rate at which the last visitor is released within this time.
+    Rate { within: Duration },
+    /// The limits that this crowd breaks, and what it needs of them.
+    Quota,
+}
 
 /// What an account needs of a limit.
 #[derive(Clone, Debug, PartialEq, Serialize)]

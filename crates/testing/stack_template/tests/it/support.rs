@@ -7,7 +7,7 @@ use std::time::Duration;
 use poll::{ClientAnswer, PollAnswer, StatusAnswer, VisitorState};
 use serde_json::{Value, json};
 use stack_template::{ApiMethod, Rendered, Stack, TemplateRequest, Velocity};
-use waitroom::{Admission, AdmittedBy, LineStatus, Mode, Place, Room, Ticket, Timestamp, Token, fixture};
+use waitroom::{Admission, AdmittedBy, LineStatus, Place, Room, Ticket, Timestamp, Token, fixture};
 
 pub(crate) const TOKEN: &str = "00112233445566778899aabbccddeeff";
 pub(crate) const OTHER: &str = "f0112233445566778899aabbccddeeff";
@@ -99,40 +99,12 @@ impl Ledger {
     }
 
     fn status(&self, id: &str) -> Value {
-        let mut item = json!({ "id": { "S": id } });
-        if self.has_settings {
-            let shop = &self.room.settings.shop;
-            item["epoch"] = json!({ "S": self.room.epoch.to_string() });
-            item["state"] = json!({ "S": self.room.state.as_str() });
-            item["stretch"] = json!({ "N": self.room.stretch.to_string() });
-            item["message"] = json!({ "S": escaped(self.room.settings.message.as_str()) });
-            item["origin"] = json!({ "S": escaped(&shop.to_string()) });
-            let Room { opens, closes, ends, .. } = self.room;
-            for (name, at) in [("opens", opens), ("closes", closes), ("ends", ends)] {
-                if let Some(at) = at {
-                    item[name] = json!({ "N": at.as_millis().to_string() });
-                }
+        let mut item = match id.strip_prefix("status/") {
+            Some(digit) if self.has_settings => {
+                aws::status_json(u8::from_str_radix(digit, 16).unwrap(), &self.room)
             }
-            if self.room.settings.mode == Mode::Observe {
-                item["observes"] = json!({ "BOOL": true });
-            }
-            if let Some(stock) = self.room.stock {
-                item["stock"] = json!({ "N": stock.size.to_string() });
-            }
-            if !self.room.notice.text.as_str().is_empty() {
-                item["notice"] = json!({ "S": escaped(self.room.notice.text.as_str()) });
-            }
-            if let Some(link) = &self.room.notice.link {
-                item["link"] = json!({ "S": escaped(&link.to_string()) });
-            }
-            if self.room.settings.edge {
-                item["edge"] = json!({ "BOOL": true });
-            }
-            if let Some(mark) = self.room.rehearsal {
-                item["rehearsal"] = json!({ "S": mark.to_string() });
-            }
-            item["cors"] = json!({ "S": shop.as_url().origin().ascii_serialization() });
-        }
+            _ => json!({ "id": { "S": id } }),
+        };
         if self.has_progress {
             item["served"] = json!({ "N": self.line.reached.to_string() });
             // A copy that an earlier version wrote does not have them.
@@ -229,12 +201,6 @@ impl Ledger {
             "client {cookies:?}"
         );
     }
-}
-
-/// The text as `serde_json` escapes it, without the quotation marks.
-fn escaped(text: &str) -> String {
-    let quoted = json!(text).to_string();
-    quoted[1..quoted.len() - 1].to_owned()
 }
 
 pub(crate) fn render(template: &stack_template::MappingTemplate, request: &TemplateRequest) -> Rendered {
