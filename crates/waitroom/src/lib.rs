@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | [`Room`], [`Settings`] | a room, and what the operator decided |
 //! | [`RoomState`] with its [`Switches`] | whether it is on, paused, closed, ended or off, and what that means |
-//! | [`Standing`] with its [`Notice`] | how the operator left it: the state, what follows by itself, and what those read who come too late |
+//! | [`Standing`] with its [`Turning`]s and its [`Notice`] | how the operator left it: the state, what follows by itself, and what those read who come too late |
 //! | [`Place`] with [`Epoch`], [`Token`], [`Ticket`] | a visitor's place in line, as the cookie carries it |
 //! | [`TicketBlock`] | ticket numbers, which producers lease in blocks |
 //! | [`Valve`], [`ValveSchedule`] | whether and how fast the room releases visitors, and from when |
@@ -74,6 +74,7 @@ mod ticket;
 mod ticket_block;
 mod time;
 mod token;
+mod turning;
 mod turnout;
 mod valve;
 mod virtual_line;
@@ -115,6 +116,7 @@ pub use ticket::{Ticket, TicketError};
 pub use ticket_block::TicketBlock;
 pub use time::Timestamp;
 pub use token::{Token, TokenError};
+pub use turning::Turning;
 pub use turnout::{Oversubscription, OversubscriptionError, Turnout, TurnoutError};
 pub use valve::{Valve, ValveChange, ValveSchedule, ValveScheduleError};
 pub use virtual_line::{CountedSlot, ObservedLine, VirtualLine};

@@ -9,7 +9,7 @@ use url::Url;
 use crate::valve::WantedValve;
 use crate::{
     ActiveLimit, Admission, Epoch, Message, Mode, Notice, Rate, RehearsalMark, RoomState, Settings, Standing,
-    Stock, StockSize, Stretch, Timestamp, Turnout, Valve, ValveChange, ValveSchedule, WebUrl,
+    Stock, StockSize, Stretch, Timestamp, Turning, Turnout, Valve, ValveChange, ValveSchedule, WebUrl,
 };
 
 /// A room as the ledger stores it: the operator's settings, and its state.
@@ -206,16 +206,20 @@ impl Room {
         (self.epoch, self.rehearsal) != (before.epoch, before.rehearsal)
     }
 
+    /// What follows by itself, in order of time.
+    pub fn ahead(&self) -> impl Iterator<Item = (Turning, Timestamp)> + use<> {
+        Turning::in_order([self.opens, self.closes, self.ends])
+    }
+
     /// Whether its state changes by itself.
     pub fn changes_by_itself(&self) -> bool {
-        self.opens.is_some() || self.closes.is_some() || self.ends.is_some()
+        self.ahead().next().is_some()
     }
 
     /// The room at `now`: with what was to follow by then.
     #[must_use]
     pub fn at(self: Arc<Self>, now: Timestamp) -> Arc<Self> {
-        let is_due = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
-        if ![self.opens, self.closes, self.ends].into_iter().any(is_due) {
+        if self.ahead().next().is_none_or(|(_, at)| at > now) {
             return self;
         }
         let mut room = Self::clone(&self);
@@ -663,10 +667,8 @@ mod tests {
 
     /// The state, and the first letters of what is ahead.
     fn left(room: &Room) -> String {
-        let letter = |at: Option<Timestamp>, letter| if at.is_some() { letter } else { "" };
-        let Room { state, opens, closes, ends, .. } = room;
-        let ahead = [letter(*opens, "o"), letter(*closes, "c"), letter(*ends, "e")].concat();
-        if ahead.is_empty() { state.to_string() } else { format!("{state} {ahead}") }
+        let ahead: String = room.ahead().map(|(turns, _)| turns.to_string()[..1].to_owned()).collect();
+        if ahead.is_empty() { room.state.to_string() } else { format!("{} {ahead}", room.state) }
     }
 
     #[test]

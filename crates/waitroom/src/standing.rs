@@ -1,4 +1,4 @@
-use crate::{Notice, RoomState, Stock, Timestamp};
+use crate::{Notice, RoomState, Stock, Timestamp, Turning};
 
 /// How the operator left a room: its state, what follows by itself, and what those read who come too late.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,17 +19,22 @@ impl Standing {
         Self { state, opens, closes, ends, then_off: false, stock, notice }
     }
 
+    /// What follows by itself, in order of time.
+    pub(crate) fn ahead(&self) -> impl Iterator<Item = (Turning, Timestamp)> + use<> {
+        Turning::in_order([self.opens, self.closes, self.ends])
+    }
+
     /// The next instant at which the state changes by itself, and to which one.
     pub(crate) fn next(&self) -> Option<(Timestamp, RoomState)> {
-        let closed = match self.state {
+        let (turning, at) = self.ahead().next()?;
+        let state = match turning {
+            Turning::Opens => RoomState::On,
             // A pause stays one: nobody is released without an order.
-            RoomState::Paused => RoomState::ClosedPaused,
-            _ => RoomState::Closed,
+            Turning::Closes if self.state == RoomState::Paused => RoomState::ClosedPaused,
+            Turning::Closes => RoomState::Closed,
+            Turning::Ends => RoomState::Ended,
         };
-        [(self.opens, RoomState::On), (self.closes, closed), (self.ends, RoomState::Ended)]
-            .into_iter()
-            .filter_map(|(at, state)| Some((at?, state)))
-            .min_by_key(|(at, _)| *at)
+        Some((at, state))
     }
 
     /// Turns to this state. What cannot follow from there is forgotten.
@@ -122,8 +127,7 @@ impl Standing {
     }
 
     fn details(&self) -> Vec<String> {
-        let instants = [("opens", self.opens), ("closes", self.closes), ("ends", self.ends)];
-        let instants = instants.into_iter().filter_map(|(does, at)| Some(format!("{does} {}", at?)));
+        let instants = self.ahead().map(|(turns, at)| format!("{turns} {at}"));
         let Notice { text, link } = &self.notice;
         let text = Some(text.as_str()).filter(|text| !text.is_empty());
         instants

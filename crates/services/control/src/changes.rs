@@ -1,7 +1,7 @@
 //! What an order changed, a line for each change, for the person who gave it.
 
 use document::words;
-use waitroom::{Mode, Room, Timestamp};
+use waitroom::{Mode, Room, Timestamp, Turning};
 
 use crate::{ChangedRoom, Order};
 
@@ -18,11 +18,8 @@ impl ChangedRoom {
             order,
             Order::SetRate { .. } | Order::Mode { .. } | Order::Message { .. } | Order::Stretch { .. }
         );
-        let ahead: Vec<_> = ahead(after)
-            .into_iter()
-            .filter(|_| !is_a_setting)
-            .filter_map(|(does, at)| Some(instant(does, at?, now)))
-            .collect();
+        let ahead = after.ahead().filter(|_| !is_a_setting);
+        let ahead: Vec<_> = ahead.map(|(turns, at)| instant(turns, at, now)).collect();
         let why = if ahead.is_empty() { "already set".into() } else { ahead.join("; ") };
         vec![format!("nothing changed: {why}")]
     }
@@ -91,41 +88,36 @@ fn mode_in_force<'a>(after: &Room, at_once: &'a str) -> &'a str {
     }
 }
 
-/// What a room does by itself, and when.
-fn ahead(room: &Room) -> [(&'static str, Option<Timestamp>); 3] {
-    [("opens", room.opens), ("closes", room.closes), ("ends", room.ends)]
-}
-
-/// What changes about that. What has happened already is in the state.
+/// What changes about what the room does by itself. What has happened already is in the state.
 fn changes_ahead(before: &Room, after: &Room, now: Timestamp) -> Vec<String> {
-    let until = |does| match does {
-        "opens" => "; until then visitors join and wait",
-        "closes" => "; from then on nobody new joins",
-        _ => "; from then on nobody is let in",
+    let until = |turns| match turns {
+        Turning::Opens => "; until then visitors join and wait",
+        Turning::Closes => "; from then on nobody new joins",
+        Turning::Ends => "; from then on nobody is let in",
     };
-    let lines = ahead(before).into_iter().zip(ahead(after)).filter_map(|((does, before), (_, at))| {
-        match (before, at) {
+    let when = |room: &Room, turns| room.ahead().find(|(other, _)| *other == turns).map(|(_, at)| at);
+    let lines =
+        Turning::ALL.into_iter().filter_map(|turns| match (when(before, turns), when(after, turns)) {
             (before, Some(at)) if before != Some(at) => {
                 let instead =
                     before.map(|before| format!(" (not at {})", words::at(before))).unwrap_or_default();
-                Some(format!("{}{instead}{}", instant(does, at, now), until(does)))
+                Some(format!("{}{instead}{}", instant(turns, at, now), until(turns)))
             }
             (Some(before), None) => {
-                let has_happened = match does {
-                    "opens" => after.releases(),
-                    "closes" => !after.takes_newcomers(),
-                    _ => after.is_over(),
+                let has_happened = match turns {
+                    Turning::Opens => after.releases(),
+                    Turning::Closes => !after.takes_newcomers(),
+                    Turning::Ends => after.is_over(),
                 };
-                (!has_happened).then(|| format!("no longer {does} at {}", words::at(before)))
+                (!has_happened).then(|| format!("no longer {turns} at {}", words::at(before)))
             }
             _ => None,
-        }
-    });
+        });
     lines.collect()
 }
 
-fn instant(does: &str, at: Timestamp, now: Timestamp) -> String {
-    format!("{does} at {}, {}", words::at(at), words::ahead(at, now))
+fn instant(turns: Turning, at: Timestamp, now: Timestamp) -> String {
+    format!("{turns} at {}, {}", words::at(at), words::ahead(at, now))
 }
 
 fn quoted(room: &Room) -> String {

@@ -90,10 +90,8 @@ fn urgent(status: &Status) -> Vec<StatusLine> {
 fn ahead(status: &Status, now: Timestamp) -> impl Iterator<Item = StatusLine> {
     let room = &status.room;
     let stock = stock(status).map(|left| StatusLine::new("stock", format!("{left}, then the room ends")));
-    let instants = [("opens", room.opens), ("closes", room.closes), ("ends", room.ends)];
-    let instants = instants.into_iter().filter_map(move |(what, at)| {
-        let at = at?;
-        Some(StatusLine::new(what, format!("{}, {}", words::at(at), words::ahead(at, now))))
+    let instants = room.ahead().map(move |(turns, at)| {
+        StatusLine::new(turns.as_str(), format!("{}, {}", words::at(at), words::ahead(at, now)))
     });
     stock.into_iter().chain(instants)
 }
