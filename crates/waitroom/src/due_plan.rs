@@ -60,7 +60,11 @@ impl Plan {
             let ahead = newest.ahead_at(end, newest.releases_before(end, minute), minute);
             let start = end.max(now);
             let change = ValveChange { from: newest.valve_from, valve };
-            return made(Self::starting(number, change, rate, ahead, start, now, minute));
+            // Regular runs say when windows end. If a run after an order did, the next window would end before the regular run, and
+            // nobody would be released until that.
+            let is_regular = horizon > minute / 2;
+            let grid = if is_regular { now } else { end };
+            return made(Self::starting(number, change, rate, ahead, start, grid, minute));
         };
         let (change, rate) = next_open(room, Some(newest.valve_from), now, minute)?;
         let start = change.from.max(now);
@@ -570,6 +574,16 @@ mod tests {
         let last = plans.last().unwrap();
         assert!(last.releases_from > at(300_000), "far ahead of one a minute: {last:?}");
         assert_eq!(releases(last)[0].0, at(64_000));
+    }
+
+    #[test]
+    fn an_order_right_before_a_window_ends_leaves_no_gap_before_a_later_one() {
+        let minutes = (0..4).map(|minute| (minute * 60_000, None));
+        let mut runs: Vec<_> = minutes.chain([(118_500, Some(SomeOrder::SetRate(600)))]).collect();
+        runs.sort_by_key(|(at, _)| *at);
+        let (_, plans) = plans_of(600, &runs);
+        let gaps = plans.windows(2).filter(|pair| pair[0].window.end < pair[1].window.start);
+        assert_eq!((gaps.count(), plans.len()), (0, 4), "{plans:#?}");
     }
 
     proptest! {
