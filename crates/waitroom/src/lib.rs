@@ -15,6 +15,7 @@
 //! | [`Mode`], [`DoorPermits`] | whether and how many newcomers go straight in while nobody waits |
 //! | [`VirtualLine`], [`CountedSlot`] | the line that would be, in a room that observes |
 //! | [`Stock`] | how many more it releases before it ends by itself |
+//! | [`Extra`] | how many more it releases than the rate allows, within a minute |
 //! | [`Turnout`], [`Oversubscription`] | how many of those come whom it releases, and how many more it releases for that |
 //! | [`ActiveLimit`], [`ActiveCount`] | how many visitors may be in the shop at once, and how many are |
 //! | [`Rate`], [`Plan`], [`Slice`], [`Pace`] | how many visitors a window releases, in which parts, and when |
@@ -40,6 +41,7 @@ mod causes;
 mod disorder;
 mod due_plan;
 mod epoch;
+mod extra;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture;
 mod help;
@@ -87,6 +89,7 @@ pub use audit::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author, Stat
 pub use causes::{causes, with_causes};
 pub use disorder::DisorderEstimate;
 pub use epoch::{Epoch, EpochError};
+pub use extra::{Extra, ExtraError, ExtraSize, ExtraSizeError};
 pub use help::{HelpCall, HelpCode, HelpCodeError};
 pub use key_order::KeyOrder;
 pub use line_count::{IssuedTickets, LineCount};

@@ -8,24 +8,28 @@ pub enum Turning {
     Opens,
     Closes,
     Ends,
+    /// A [release beyond the rate](crate::Extra) is over.
+    Slows,
 }
 
 impl Turning {
-    /// In the order in which they can follow.
-    pub const ALL: [Self; 3] = [Self::Opens, Self::Closes, Self::Ends];
+    /// Those that lead to another state.
+    pub const OF_STATE: [Self; 3] = [Self::Opens, Self::Closes, Self::Ends];
 
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Opens => "opens",
             Self::Closes => "closes",
             Self::Ends => "ends",
+            Self::Slows => "slows",
         }
     }
 
     /// Those that have an instant, in order of time.
-    pub(crate) fn in_order(instants: [Option<Timestamp>; 3]) -> impl Iterator<Item = (Self, Timestamp)> {
-        let [opens, closes, ends] = instants;
-        let mut ahead = [(Self::Opens, opens), (Self::Closes, closes), (Self::Ends, ends)];
+    pub(crate) fn in_order(instants: [Option<Timestamp>; 4]) -> impl Iterator<Item = (Self, Timestamp)> {
+        let [opens, closes, ends, slows] = instants;
+        let mut ahead =
+            [(Self::Opens, opens), (Self::Closes, closes), (Self::Ends, ends), (Self::Slows, slows)];
         // Stable: of two at the same instant, the earlier kind is first.
         ahead.sort_by_key(|(_, at)| *at);
         ahead.into_iter().filter_map(|(turning, at)| Some((turning, at?)))

@@ -14,7 +14,7 @@ use crate::keys::Key;
 type Attributes<const N: usize> = [(&'static str, Option<AttributeValue>); N];
 
 /// Names every field of a room, so that one that is stored nowhere does not compile.
-fn room_attributes(room: &Room) -> Attributes<33> {
+fn room_attributes(room: &Room) -> Attributes<34> {
     let Room {
         settings,
         url,
@@ -25,6 +25,7 @@ fn room_attributes(room: &Room) -> Attributes<33> {
         ends,
         then_off,
         stock,
+        extra,
         notice,
         throttled,
         turnout,
@@ -62,6 +63,7 @@ fn room_attributes(room: &Room) -> Attributes<33> {
         ("ends", ends.map(time)),
         ("then_off", then_off.then(|| flag(true))),
         ("stock", stock.as_ref().map(text)),
+        ("extra", extra.as_ref().map(text)),
         ("notice", some_text(&notice.text).map(text)),
         ("link", notice.link.as_ref().map(text)),
         ("throttled", throttled.map(|rate| number(rate.get()))),
@@ -123,6 +125,7 @@ pub(crate) fn decode_room(item: &Item) -> Result<Room, ItemError> {
         ends: room.optional("ends", Reader::time)?,
         then_off: room.optional("then_off", Reader::flag)?.unwrap_or_default(),
         stock: room.optional("stock", Reader::parsed)?,
+        extra: room.optional("extra", Reader::parsed)?,
         notice: Notice {
             text: room.optional("notice", Reader::parsed)?.unwrap_or_default(),
             link: room.optional("link", Reader::parsed)?,
@@ -221,13 +224,14 @@ mod tests {
     }
 
     /// Only some rooms have these.
-    const OPTIONAL: [&str; 14] = [
+    const OPTIONAL: [&str; 15] = [
         "health",
         "throttled",
         "opens",
         "closes",
         "ends",
         "stock",
+        "extra",
         "notice",
         "link",
         "rehearsal",
@@ -261,6 +265,7 @@ mod tests {
             ends: Some(Timestamp::from_millis(1_700_000_800_000)),
             then_off: true,
             stock: Some("5000/17".parse().unwrap()),
+            extra: Some("50/1700000060000".parse().unwrap()),
             notice: notice(),
             valves: "0=3300 1700000000000=closed".parse().unwrap(),
             stretch: Stretch::MAX,
@@ -280,7 +285,7 @@ mod tests {
         plain.settings.health = None;
         plain.throttled = None;
         (plain.opens, plain.closes, plain.ends) = (None, None, None);
-        (plain.then_off, plain.stock, plain.notice) = (false, None, Notice::default());
+        (plain.then_off, plain.stock, plain.extra, plain.notice) = (false, None, None, Notice::default());
         plain.valves = ValveSchedule::default();
         plain.rehearsal = None;
         (plain.settings.active, plain.while_full, plain.report_key) = (None, None, None);

@@ -1,7 +1,7 @@
 //! What an order changed, a line for each change, for the person who gave it.
 
 use document::words;
-use waitroom::{Mode, Room, Timestamp, Turning};
+use waitroom::{Extra, Mode, Room, Timestamp, Turning};
 
 use crate::{ChangedRoom, Order};
 
@@ -57,6 +57,11 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
         stock(before).unwrap_or_else(no_stock),
         stock(after).map_or_else(no_stock, |stock| format!("{stock}{again}")),
     );
+    let extra = |room: &Room| {
+        let Some(Extra { visitors, until }) = room.extra else { return "none".to_owned() };
+        format!("{} more until {}", words::count(visitors.get().into()), words::at(until))
+    };
+    let extras = (extra(before), extra(after));
     let states = (before.state.to_string(), after.state.to_string());
     let stretches = (before.stretch.to_string(), after.stretch.to_string());
     [
@@ -68,6 +73,7 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
         ("then", thens, ""),
         ("stretch", stretches, ""),
         ("stock", stocks, &in_force),
+        ("release", extras, &in_force),
         ("room", states, if with_opening { "" } else { &in_force }),
     ]
     .into_iter()
@@ -88,16 +94,16 @@ fn mode_in_force<'a>(after: &Room, at_once: &'a str) -> &'a str {
     }
 }
 
-/// What changes about what the room does by itself. What has happened already is in the state.
+/// What changes about the states that follow by themselves. What has happened already is in the state.
 fn changes_ahead(before: &Room, after: &Room, now: Timestamp) -> Vec<String> {
     let until = |turns| match turns {
         Turning::Opens => "; until then visitors join and wait",
         Turning::Closes => "; from then on nobody new joins",
-        Turning::Ends => "; from then on nobody is let in",
+        _ => "; from then on nobody is let in",
     };
     let when = |room: &Room, turns| room.ahead().find(|(other, _)| *other == turns).map(|(_, at)| at);
     let lines =
-        Turning::ALL.into_iter().filter_map(|turns| match (when(before, turns), when(after, turns)) {
+        Turning::OF_STATE.into_iter().filter_map(|turns| match (when(before, turns), when(after, turns)) {
             (before, Some(at)) if before != Some(at) => {
                 let instead =
                     before.map(|before| format!(" (not at {})", words::at(before))).unwrap_or_default();
@@ -107,7 +113,7 @@ fn changes_ahead(before: &Room, after: &Room, now: Timestamp) -> Vec<String> {
                 let has_happened = match turns {
                     Turning::Opens => after.releases(),
                     Turning::Closes => !after.takes_newcomers(),
-                    Turning::Ends => after.is_over(),
+                    _ => after.is_over(),
                 };
                 (!has_happened).then(|| format!("no longer {turns} at {}", words::at(before)))
             }

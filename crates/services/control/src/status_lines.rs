@@ -2,7 +2,7 @@
 
 use document::{CheckMark, words};
 use waitroom::throttle_rules::{Finding, Verdict};
-use waitroom::{Mode, Room, RoomState, Stretch, Timestamp, Valve};
+use waitroom::{Mode, Room, RoomState, Stretch, Timestamp, Turning, Valve};
 
 use crate::wording::{
     active, alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, refusals_missing,
@@ -91,7 +91,14 @@ fn ahead(status: &Status, now: Timestamp) -> impl Iterator<Item = StatusLine> {
     let room = &status.room;
     let stock = stock(status).map(|left| StatusLine::new("stock", format!("{left}, then the room ends")));
     let instants = room.ahead().map(move |(turns, at)| {
-        StatusLine::new(turns.as_str(), format!("{}, {}", words::at(at), words::ahead(at, now)))
+        let instant = format!("{}, {}", words::at(at), words::ahead(at, now));
+        match room.extra {
+            Some(extra) if turns == Turning::Slows => {
+                let visitors = words::count(extra.visitors.get().into());
+                StatusLine::new("release", format!("{visitors} more than the rate, until {instant}"))
+            }
+            _ => StatusLine::new(turns.as_str(), instant),
+        }
     });
     stock.into_iter().chain(instants)
 }
