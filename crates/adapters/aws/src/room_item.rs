@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use pass::ReportKeyDigest;
-use waitroom::{ActiveLimit, Lifetimes, Message, Mode, Notice, Room, Settings};
+use waitroom::{ActiveLimit, Lifetimes, LineStatus, Message, Mode, Notice, Room, Settings};
 
 use crate::items::{Item, ItemError, Reader, flag, item, number, text, time};
 use crate::keys::Key;
@@ -198,6 +198,21 @@ pub(crate) fn encode_first_status(digit: u8, room: &Room) -> Item {
     status
 }
 
+/// What a poll reads of a copy.
+pub(crate) fn decode_status(key: Key, copy: &Item) -> Result<LineStatus, ItemError> {
+    let status = Reader::open(key, copy)?;
+    let left = status.optional("left", Reader::number)?;
+    Ok(LineStatus {
+        reached: status.number("served")?,
+        overtaken: status.optional("passed", Reader::number)?.unwrap_or_default(),
+        disorder: status.optional("disorder", Reader::number)?.unwrap_or_default(),
+        waiting: status.number("waiting")?,
+        rate: status.bounded::<_, u32>("rate")?,
+        slow: status.flag("slow")?,
+        left: left.map(|left| u32::try_from(left).unwrap_or(u32::MAX)),
+    })
+}
+
 fn some_text(text: &Message) -> Option<&Message> {
     Some(text).filter(|text| !text.as_str().is_empty())
 }
@@ -210,7 +225,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use waitroom::{Rate, RoomState, Stretch, Timestamp, ValveSchedule};
+    use waitroom::{LineReach, Rate, RoomState, Stretch, Timestamp, ValveSchedule};
 
     use super::*;
 
@@ -319,8 +334,12 @@ mod tests {
         let absent = ["observes", "opens", "closes", "ends", "stock", "notice", "link", "rehearsal"];
         assert!(absent.iter().all(|name| !encode_status(0, &plain).contains_key(*name)));
         assert_eq!(absent_from_status(&plain), absent);
-        let first = encode_first_status(0, &room());
+        let mut first = encode_first_status(0, &room());
         assert_eq!((&first["served"], &first["waiting"]), (&number(0u64), &number(0u64)));
+        let new = LineStatus::of(&room(), LineReach::default(), 0, None);
+        assert_eq!(decode_status(Key::Status(0), &first), Ok(new));
+        first.insert("left".into(), number(7u64));
+        assert_eq!(decode_status(Key::Status(0), &first), Ok(LineStatus { left: Some(7), ..new }));
     }
 
     #[test]
