@@ -26,7 +26,8 @@ use clap_complete::Shell;
 use control::{Order, TypedTime};
 use url::Url;
 use waitroom::{
-    AuditEntry, HelpCode, Message, Mode, Notice, Rate, RateError, RoomId, StockSize, Stretch, WebUrl,
+    AuditEntry, ExtraSize, HelpCode, Message, Mode, Notice, Rate, RateError, RoomId, StockSize, Stretch,
+    WebUrl,
 };
 
 pub(crate) use doctor::ExamineRoom;
@@ -132,6 +133,8 @@ pub(crate) enum Command {
     Off(Which),
     /// Set how many visitors may enter a minute; asks first if that is three times as many, or more than ever
     SetRate(SetRate),
+    /// Let so many more in within a minute, beyond the rate, which then goes on; asks first if that is much
+    Release(ReleaseMore),
     /// Say whether newcomers go straight in: never, while nobody waits, or always
     Mode(SetMode),
     /// Show a message to the visitors; an empty text removes it
@@ -142,7 +145,7 @@ pub(crate) enum Command {
     Find(VisitorByCode),
     /// Let the visitor with this help code in now, ahead of the line and beyond the rate
     Admit(VisitorByCode),
-    /// Take the last order back: a rate, a mode, a message, a state or a stretch
+    /// Take the last order back: a rate, a release, a mode, a message, a state or a stretch
     ///
     /// Takes back the last order that changed something and was not taken back yet. Run it again to take back the order
     /// before that. An undo is never taken back: to repeat an order, give it again. Decisions of the throttle are skipped.
@@ -351,6 +354,24 @@ pub(crate) struct SetRate {
     pub(crate) which: Which,
     #[arg(value_parser = some, help = RATE)]
     pub(crate) rate: Rate,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    allow_missing_positional = true,
+    after_help = examples("Examples:
+  beekeeper release spring-sale 50
+  beekeeper release spring-sale 5k --yes
+  beekeeper release --local 50
+
+They come on top of the rate, spread over a minute, from the front of the line. Takes it back: beekeeper undo. A stock, an end and a
+limit of active visitors hold; the throttle's rate doesn't hold it down.")
+)]
+pub(crate) struct ReleaseMore {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    /// How many more, from 1 to 270000; 3k is 3000. With the rate, no more than 270000
+    pub(crate) visitors: ExtraSize,
 }
 
 #[derive(Debug, Args)]

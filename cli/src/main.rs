@@ -39,7 +39,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 use commands::{
     admit, backup, change, close, completions, config, doctor, end, find, guard, health, history, init, keys,
-    list, local, man, message, off, on, rehearse, report, reset, restore, set_rate, setup,
+    list, local, man, message, off, on, rehearse, release, report, reset, restore, set_rate, setup,
     simulate as simulate_command, status, undo,
 };
 use control::Order;
@@ -102,6 +102,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::End(end) => end::run(end, json, yes),
         Command::Off(which) => off::run(which, json, yes),
         Command::SetRate(set_rate) => set_rate::run(set_rate, json, yes),
+        Command::Release(release) => release::run(release, json, yes),
         Command::Message(set) => message::run(set, json),
         Command::Mode(mode) => change::run(&mode.which, json, mode.order()),
         Command::Stretch(polls) => change::run(&polls.which, json, polls.order()),

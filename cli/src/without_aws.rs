@@ -10,8 +10,9 @@ use anyhow::Result;
 use config::RoomConfig;
 use rooms::Deployed;
 use url::Url;
+use waitroom::Rate;
 
-use crate::arguments::{AwsCommand, ExamineRoom, SetRate, SharedTable, Which};
+use crate::arguments::{AwsCommand, ExamineRoom, SharedTable, Which};
 use crate::room::RoomHandle;
 
 pub(crate) mod deployed {
@@ -68,7 +69,7 @@ pub(crate) async fn listed(_: &RoomConfig) -> Deployed {
     Deployed::Unknown
 }
 
-pub(crate) async fn warn_of_rate(_: &RoomHandle, _: &SetRate) {}
+pub(crate) async fn warn_of_rate(_: &RoomHandle, _: &Which, _: Rate) {}
 
 pub(crate) async fn examine(_: &ExamineRoom, _json: bool) -> Option<Result<()>> {
     None

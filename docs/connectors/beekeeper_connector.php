@@ -7,6 +7,9 @@ require_once __DIR__ . '/beekeeper_pass.php';
 final class BeekeeperConnector
 {
     private const LONGEST_PATH = 1500;
+    private const DAY = 86400;
+    private const FAREWELL = 30; // For so many seconds after the shop has ended a visit, images of its last page still come.
+    private string $cookies;
 
     /**
      * @param string $secret at least 32 random characters, the same on all of the shop's machines
@@ -19,9 +22,8 @@ final class BeekeeperConnector
         private int $sessionSeconds = 3600,
         private bool $https = true,
     ) {
-        if (strlen($secret) < 32) {
-            throw new InvalidArgumentException('the secret needs at least 32 characters');
-        }
+        strlen($secret) >= 32 || throw new InvalidArgumentException('the secret needs at least 32 characters');
+        $this->cookies = ($https ? '__Host-' : '') . "bk_{$passes->name}_";
     }
 
     /** The visitor, with subject and number. Whoever may not enter gets an answer, and the script ends. */
@@ -32,6 +34,7 @@ final class BeekeeperConnector
         $method = $_SERVER['REQUEST_METHOD'];
         $reads = $method === 'GET' || $method === 'HEAD';
         if ($session !== null && !($pass !== null && $reads)) {
+            header_register_callback(fn () => $this->endIfTold($session));
             return $session;
         }
         header('Cache-Control: no-store');
@@ -42,8 +45,7 @@ final class BeekeeperConnector
         if ($pass !== null && $wantsPage && $method === 'GET') {
             $claims = $this->passes->verify($pass);
             if (is_array($claims)) {
-                $text = $claims['sub'] . '.' . ($claims['queue_position'] ?? '') . '.' . (time() + $this->sessionSeconds);
-                $this->setCookie('session', $text . '.' . $this->mac($text), $this->sessionSeconds);
+                $this->setSession($claims['sub'], $claims['queue_position'] ?? null, $this->sessionSeconds);
                 $pathOf = fn (string $page): ?string => self::pathOf((string) BeekeeperPass::decoded($page));
                 $this->redirect($this->first('page', $pathOf) ?? $target);
             }
@@ -55,11 +57,24 @@ final class BeekeeperConnector
                 $this->refuse(403, 'This pass is not valid here.');
             }
         }
+        $door = "{$this->passes->room}/beekeeper";
         if (!$wantsPage) {
-            $this->refuse(403, json_encode(['error' => 'no pass', 'room' => $this->door()]));
+            $this->refuse(403, json_encode(['error' => 'no pass', 'room' => $door]));
         }
-        $this->setCookie('page', BeekeeperPass::encoded($target), 86400);
-        $this->redirect($this->door());
+        $this->setCookie('page', BeekeeperPass::encoded($target), self::DAY);
+        $ended = $this->first('ended', fn (string $id): ?string => preg_match('/^[\w-]{1,128}$/D', $id) === 1 ? $id : null);
+        $this->redirect($door . ($ended === null ? '' : "?again=$ended"));
+    }
+
+    /** Ends the session if the shop's answer says so. The room gives its visitor a new place, if it counts who is in the shop. */
+    private function endIfTold(array $visitor): void
+    {
+        $told = preg_grep('/^beekeeper-session:\s*end\s*$/i', headers_list());
+        header_remove('Beekeeper-Session');
+        if ($told !== []) {
+            $this->setSession($visitor['subject'], $visitor['number'], self::FAREWELL);
+            $this->setCookie('ended', $visitor['subject'], self::DAY);
+        }
     }
 
     /** The pass in the query, and the path without it, which never leads to another site. */
@@ -85,7 +100,7 @@ final class BeekeeperConnector
     private function first(string $name, callable $read): mixed
     {
         $cookies = array_map(fn (string $pair): string => trim($pair, " \t"), explode(';', $_SERVER['HTTP_COOKIE'] ?? ''));
-        $ours = $this->cookie($name) . '=';
+        $ours = "$this->cookies$name=";
         $values = array_filter($cookies, fn (string $cookie): bool => str_starts_with($cookie, $ours));
         foreach (array_slice($values, 0, 4) as $value) {
             $said ??= $read(substr($value, strlen($ours)));
@@ -102,25 +117,21 @@ final class BeekeeperConnector
         return ['subject' => $is[2], 'number' => $is[3] === '' ? null : (int) $is[3]];
     }
 
+    private function setSession(string $subject, ?int $number, int $seconds): void
+    {
+        $text = "$subject.$number." . (time() + $seconds);
+        $this->setCookie('session', $text . '.' . $this->mac($text), $seconds);
+    }
+
     private function mac(string $text): string
     {
         return BeekeeperPass::encoded(hash_hmac('sha256', "{$this->passes->name}.$text", $this->secret, true));
     }
 
-    private function door(): string
-    {
-        return "{$this->passes->room}/beekeeper";
-    }
-
-    private function cookie(string $name): string
-    {
-        return ($this->https ? '__Host-' : '') . "bk_{$this->passes->name}_$name";
-    }
-
     private function setCookie(string $name, string $value, int $seconds): void
     {
         $end = "Path=/; Max-Age=$seconds; HttpOnly" . ($this->https ? '; Secure' : '') . '; SameSite=Lax';
-        header("Set-Cookie: {$this->cookie($name)}=$value; $end", false);
+        header("Set-Cookie: $this->cookies$name=$value; $end", false);
     }
 
     private function redirect(string $url): never

@@ -10,6 +10,9 @@ from typing import NamedTuple
 from beekeeper_pass import NoKeys, PassExpired, PassRefused, PassVerifier, decoded, encoded
 
 LONGEST_PATH = 1500
+DAY = 86400
+# So many seconds after the shop has ended a visit, images of its last page still come.
+FAREWELL = 30
 
 
 class Visitor(NamedTuple):
@@ -53,7 +56,9 @@ class Connector:
         wants_page = reads and "text/html" in accept
         if pass_ and wants_page and method == "GET":
             try:
-                set_session = self.set_cookie("session", self.seal(self.passes.verify(pass_)), self.session_seconds)
+                claims = self.passes.verify(pass_)
+                visitor = Visitor(claims["sub"], claims.get("queue_position"))
+                set_session = self.set_session(visitor, self.session_seconds)
                 remembered = next(filter(None, map(decoded_path, values("page"))), None)
                 return redirect(remembered or target, set_session)
             except NoKeys:
@@ -64,11 +69,23 @@ class Connector:
                 return answer("403 Forbidden", "This pass is not valid here.")
         if not wants_page:
             return answer("403 Forbidden", json.dumps({"error": "no pass", "room": self.door}))
-        return redirect(self.door, self.set_cookie("page", encoded(target.encode()), 86400))
+        ended = next((value for value in values("ended") if re.fullmatch("[A-Za-z0-9_-]{1,128}", value)), None)
+        door = f"{self.door}?again={ended}" if ended else self.door
+        return redirect(door, self.set_cookie("page", encoded(target.encode()), DAY))
 
-    def seal(self, claims: dict) -> str:
-        text = f"{claims['sub']}.{claims.get('queue_position', '')}.{int(time.time()) + self.session_seconds}"
-        return f"{text}.{self.mac(text)}"
+    def answered(self, visitor: Visitor | None, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        """The headers of the shop's answer. If they end the visit, the room gives the visitor a new place when they come again,
+        if it counts who is in the shop."""
+        told = [value.strip().lower() for name, value in headers if name.lower() == "beekeeper-session"]
+        headers = [(name, value) for name, value in headers if name.lower() != "beekeeper-session"]
+        if visitor and "end" in told:
+            headers += [self.set_session(visitor, FAREWELL), self.set_cookie("ended", visitor.subject, DAY)]
+        return headers
+
+    def set_session(self, visitor: Visitor, seconds: int) -> tuple[str, str]:
+        number = "" if visitor.number is None else visitor.number
+        text = f"{visitor.subject}.{number}.{int(time.time()) + seconds}"
+        return self.set_cookie("session", f"{text}.{self.mac(text)}", seconds)
 
     def unseal(self, value: str) -> Visitor | None:
         match = re.fullmatch(r"(([A-Za-z0-9_-]{1,128})\.([0-9]{0,16})\.([0-9]{1,16}))\.([A-Za-z0-9_-]{43})", value)

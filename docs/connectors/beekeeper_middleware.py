@@ -20,7 +20,11 @@ def wsgi(app, connector: Connector):
         if isinstance(verdict, Answer):
             start_response(verdict.status, verdict.headers)
             return [verdict.body]
-        return app({**environ, "beekeeper.visitor": verdict}, start_response)
+
+        def start(status, headers, *failure):
+            return start_response(status, connector.answered(verdict, headers), *failure)
+
+        return app({**environ, "beekeeper.visitor": verdict}, start)
 
     return protected
 
@@ -39,11 +43,22 @@ def asgi(app, connector: Connector):
         # In a thread, because it may have to ask the room for its keys.
         verdict = await asyncio.to_thread(connector.decide, method, target, header(b"accept"), header(b"cookie"))
         if not isinstance(verdict, Answer):
-            return await app({**scope, "beekeeper.visitor": verdict}, receive, send)
+
+            async def answer(message):
+                if message["type"] == "http.response.start":
+                    told = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in message.get("headers", [])]
+                    message = {**message, "headers": sent(connector.answered(verdict, told))}
+                await send(message)
+
+            return await app({**scope, "beekeeper.visitor": verdict}, receive, answer)
         if scope["type"] == "websocket":
             return await send({"type": "websocket.close", "code": 1008})
-        headers = [(name.lower().encode(), value.encode()) for name, value in verdict.headers]
-        await send({"type": "http.response.start", "status": int(verdict.status[:3]), "headers": headers})
+        start = {"type": "http.response.start", "status": int(verdict.status[:3]), "headers": sent(verdict.headers)}
+        await send(start)
         await send({"type": "http.response.body", "body": verdict.body})
 
     return protected
+
+
+def sent(headers):
+    return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers]

@@ -2,6 +2,7 @@
 
 const LEEWAY_SECONDS = 30;
 const LONGEST_PASS = 4096;
+const LARGEST_KEYS = 65536;
 const RSA = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
 const HEADER = /^\{"alg":"RS256","kid":"([\w-]+)","typ":"JWT"\}$/;
 const CLAIM = String.raw`"[a-z_]+":("[ !#-[\]-~]*"|0|[1-9][0-9]{0,14})`;
@@ -66,4 +67,51 @@ function bytes(binary) {
 
 function isText(value, form) {
   return typeof value === "string" && form.test(value);
+}
+
+/** No key of the room is known yet. */
+export class NoKeys extends Error {}
+
+/** The room's keys. They are asked for every five minutes, or for an unknown key id, but at most once a minute. */
+export class PublishedKeys {
+  constructor(url, given) {
+    const keys = keysById(given ?? { keys: [] });
+    Object.assign(this, { url, given: Boolean(given), keys, fetched: -Infinity, asked: -Infinity });
+  }
+
+  async key(kid) {
+    const now = performance.now() / 1000;
+    const pause = this.keys.size > 0 ? 60 : 5;
+    const isKnown = now - this.fetched < 300 && this.keys.has(kid);
+    if (!this.given && !isKnown && now - this.asked >= pause) {
+      this.asked = now;
+      this.fetching = this.fetch(now);
+    }
+    await this.fetching;
+    if (this.keys.size === 0) throw new NoKeys();
+    return this.keys.get(kid);
+  }
+
+  /** Keys that are known stay if the room does not answer. What is behind a redirect are not the room's keys. */
+  async fetch(now) {
+    try {
+      const response = await fetch(this.url, { redirect: "error", signal: AbortSignal.timeout(5000) });
+      if (!response.ok) throw new Error(`status ${response.status}`);
+      const keys = keysById(JSON.parse(await beginning(response)));
+      if (keys.size > 0) [this.keys, this.fetched] = [keys, now];
+    } catch (error) {
+      console.error(`could not fetch the keys of the waiting room from ${this.url}`, error);
+    }
+  }
+}
+
+/** No more than a room's keys need. */
+async function beginning(response) {
+  const text = [];
+  let length = 0;
+  for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
+    text.push(part);
+    if ((length += part.length) > LARGEST_KEYS) throw new Error("these are not the keys of a room");
+  }
+  return text.join("");
 }

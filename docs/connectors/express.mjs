@@ -1,9 +1,11 @@
 // Express middleware that lets nobody into the shop without a valid pass of the waiting room. See express.md.
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { PassExpired, PassRefused, keysById, verifyPass } from "./beekeeper_pass.mjs";
+import { NoKeys, PassExpired, PassRefused, PublishedKeys, verifyPass } from "./beekeeper_pass.mjs";
 
 const LONGEST_PATH = 1500;
-const LARGEST_KEYS = 65536;
+const DAY = 86400;
+/** So many seconds after the shop has ended a visit, images of its last page still come. */
+const FAREWELL = 30;
 
 /**
  * @param {object} options
@@ -28,9 +30,21 @@ export function waitingRoom({ room, name, secret, sessionSeconds = 3600, https =
     response.append("Set-Cookie", text);
   }
 
-  function seal(subject, number) {
-    const text = `${subject}.${number ?? ""}.${now() + sessionSeconds}`;
-    return `${text}.${mac(text)}`;
+  function setSession(response, subject, number, seconds) {
+    const text = `${subject}.${number ?? ""}.${now() + seconds}`;
+    setCookie(response, "session", `${text}.${mac(text)}`, seconds);
+  }
+
+  /** Ends the session if the shop's answer says so. The room gives its visitor a new place, if it counts who is in the shop. */
+  function endIfTold(response, { subject, number }) {
+    const { writeHead } = response;
+    response.writeHead = (...head) => {
+      const isEnd = /^end$/i.test(response.get("Beekeeper-Session"));
+      response.removeHeader("Beekeeper-Session");
+      if (isEnd) setSession(response, subject, number, FAREWELL);
+      if (isEnd) setCookie(response, "ended", subject, DAY);
+      return writeHead.apply(response, head);
+    };
   }
 
   function unseal(value) {
@@ -47,6 +61,7 @@ export function waitingRoom({ room, name, secret, sessionSeconds = 3600, https =
     const reads = request.method === "GET" || request.method === "HEAD";
     if (session && !(pass && reads)) {
       request.visitor = session;
+      endIfTold(response, session);
       return next();
     }
     response.set("Cache-Control", "no-store");
@@ -55,7 +70,7 @@ export function waitingRoom({ room, name, secret, sessionSeconds = 3600, https =
     if (pass && wantsPage && request.method === "GET") {
       try {
         const claims = await verifyPass(pass, (kid) => published.key(kid), { room, name });
-        setCookie(response, "session", seal(claims.sub, claims.queue_position), sessionSeconds);
+        setSession(response, claims.sub, claims.queue_position, sessionSeconds);
         return response.redirect(302, cookiesOf(request, `${prefix}_page`).map(pageOf).find(Boolean) ?? target);
       } catch (error) {
         if (error instanceof NoKeys) return response.status(503).set("Retry-After", "30").send("Please try again soon.");
@@ -65,8 +80,9 @@ export function waitingRoom({ room, name, secret, sessionSeconds = 3600, https =
       }
     }
     if (!wantsPage) return response.status(403).json({ error: "no pass", room: `${room}/beekeeper` });
-    setCookie(response, "page", Buffer.from(target).toString("base64url"), 86400);
-    return response.redirect(302, `${room}/beekeeper`);
+    setCookie(response, "page", Buffer.from(target).toString("base64url"), DAY);
+    const ended = cookiesOf(request, `${prefix}_ended`).find((subject) => /^[\w-]{1,128}$/.test(subject));
+    return response.redirect(302, `${room}/beekeeper${ended ? `?again=${ended}` : ""}`);
   };
 }
 
@@ -96,50 +112,4 @@ function cookiesOf(request, name) {
   const pairs = (request.get("Cookie") ?? "").split(";").map((pair) => pair.replace(/^[ \t]+|[ \t]+$/g, ""));
   const values = pairs.filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1));
   return values.slice(0, 4);
-}
-
-class NoKeys extends Error {}
-
-/** The room's keys. They are asked for every five minutes, or for an unknown key id, but at most once a minute. */
-class PublishedKeys {
-  constructor(url, given) {
-    const keys = keysById(given ?? { keys: [] });
-    Object.assign(this, { url, given: Boolean(given), keys, fetched: -Infinity, asked: -Infinity });
-  }
-
-  async key(kid) {
-    const now = performance.now() / 1000;
-    const pause = this.keys.size > 0 ? 60 : 5;
-    const isKnown = now - this.fetched < 300 && this.keys.has(kid);
-    if (!this.given && !isKnown && now - this.asked >= pause) {
-      this.asked = now;
-      this.fetching = this.fetch(now);
-    }
-    await this.fetching;
-    if (this.keys.size === 0) throw new NoKeys();
-    return this.keys.get(kid);
-  }
-
-  /** Keys that are known stay if the room does not answer. What is behind a redirect are not the room's keys. */
-  async fetch(now) {
-    try {
-      const response = await fetch(this.url, { redirect: "error", signal: AbortSignal.timeout(5000) });
-      if (!response.ok) throw new Error(`status ${response.status}`);
-      const keys = keysById(JSON.parse(await beginning(response)));
-      if (keys.size > 0) [this.keys, this.fetched] = [keys, now];
-    } catch (error) {
-      console.error(`could not fetch the keys of the waiting room from ${this.url}`, error);
-    }
-  }
-}
-
-/** No more than a room's keys need. */
-async function beginning(response) {
-  const text = [];
-  let length = 0;
-  for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
-    text.push(part);
-    if ((length += part.length) > LARGEST_KEYS) throw new Error("these are not the keys of a room");
-  }
-  return text.join("");
 }

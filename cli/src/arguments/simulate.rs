@@ -108,7 +108,7 @@ pub(crate) struct ScenarioFlags {
     /// How many of a hundred come before it opens, evenly; the others come as --arrivals says, from the opening on
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true)]
     pub(crate) early: Option<f64>,
-    /// What you do, and how long after the first visitor: "10m set-rate 6k", "20m pause", "25m on", "30m close",
+    /// What you do, and how long after the first visitor: "10m set-rate 6k", "15m release 500", "20m pause", "25m on", "30m close",
     /// "30m close --after 5k" or "40m end"; repeatable
     #[arg(long, value_name = "ORDER")]
     pub(crate) order: Vec<TimedOrder>,

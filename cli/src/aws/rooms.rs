@@ -9,9 +9,10 @@ use config::RoomConfig;
 use rooms::{ConfigFolder, Deployed, ListedLine, PATIENCE, UnknownRoom, custom_page};
 use tokio::time::timeout;
 use url::Url;
+use waitroom::Rate;
 
 use super::deployed::DeployedRoom;
-use crate::arguments::{SetRate, Which};
+use crate::arguments::Which;
 use crate::ending;
 use crate::exit::{Exit, Failure};
 use crate::printer::note;
@@ -111,14 +112,14 @@ pub(crate) async fn room_at(is_meant: impl Fn(&Url) -> bool) -> Result<(Option<R
 
 /// Says so if the account or the room's reservation cannot keep a new rate up. The order is given by then, so asking AWS for the
 /// limits delays nobody; and if AWS does not answer soon, nothing is said.
-pub(crate) async fn warn_of_rate(found: &RoomHandle, set_rate: &SetRate) {
+pub(crate) async fn warn_of_rate(found: &RoomHandle, which: &Which, rate: Rate) {
     const PATIENCE: Duration = Duration::from_secs(3);
-    let (Some(deployed), Ok(config)) = (found.on_aws(), config_of(&set_rate.which)) else { return };
-    let reserved = deployed.warning_of_reservation(set_rate.rate);
+    let (Some(deployed), Ok(config)) = (found.on_aws(), config_of(which)) else { return };
+    let reserved = deployed.warning_of_reservation(rate);
     // A page that cannot be read is for `deploy` to refuse.
     let page = custom_page(&config).ok().flatten();
     // Boxed, because the futures of the SDK are large.
-    let warning = Box::pin(deployed.warning_of_rate(&config, page.as_ref(), set_rate.rate));
+    let warning = Box::pin(deployed.warning_of_rate(&config, page.as_ref(), rate));
     let exceeded = timeout(PATIENCE, warning).await.ok().flatten();
     for warning in reserved.into_iter().chain(exceeded) {
         note(&format!("warning: {}\n  {}", warning.text, warning.advice));

@@ -1,5 +1,5 @@
 use anyhow::Result;
-use control::{OperatedRoom, Order, TypedTime};
+use control::{ChangedRoom, OperatedRoom, Order, TypedTime};
 use serde_json::json;
 use waitroom::{Notice, Timestamp};
 
@@ -12,21 +12,28 @@ use crate::runtime::block_on;
 
 /// Sends an order, and shows each change as `before -> after`.
 pub(crate) fn run(which: &Which, json: bool, command: Order) -> Result<()> {
-    block_on(async { order(&RoomHandle::find(which).await?.room, json, command).await })
+    block_on(async { order(&RoomHandle::find(which).await?.room, json, command).await.map(drop) })
 }
 
-pub(crate) async fn order(room: &OperatedRoom, json: bool, command: Order) -> Result<()> {
+pub(crate) async fn order(room: &OperatedRoom, json: bool, command: Order) -> Result<ChangedRoom> {
     let changed = room.change(command.clone()).await?;
     if json {
         let (before, after) = (&changed.before, &changed.after);
-        let changed = json!({ "before": before, "after": after, "in_force": changed.in_force() });
-        return Ok(say(&changed.to_string())?);
+        let told = json!({ "before": before, "after": after, "in_force": changed.in_force() });
+        say(&told.to_string())?;
+    } else {
+        changed.told(&command, room.transport.now()).iter().try_for_each(|change| say(change))?;
     }
-    changed.told(&command, room.transport.now()).iter().try_for_each(|change| Ok(say(change)?))
+    Ok(changed)
 }
 
 /// Sends an order after it was asked about, if it does something to visitors that they may not like.
-pub(crate) async fn confirmed(room: &OperatedRoom, json: bool, yes: bool, command: Order) -> Result<()> {
+pub(crate) async fn confirmed(
+    room: &OperatedRoom,
+    json: bool,
+    yes: bool,
+    command: Order,
+) -> Result<ChangedRoom> {
     if !yes && let Some(consequence) = room.consequence(&command).await? {
         ask::confirm(&consequence.told, &consequence.question)?;
     }

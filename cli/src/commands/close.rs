@@ -23,6 +23,6 @@ pub(crate) fn run(close: &CloseRoom, json: bool, yes: bool) -> Result<()> {
             }
             None => Order::Close { notice, then_off },
         };
-        change::confirmed(&room, json, yes, order).await
+        change::confirmed(&room, json, yes, order).await.map(drop)
     })
 }

@@ -21,6 +21,6 @@ pub(crate) fn run(end: &EndRoom, json: bool, yes: bool) -> Result<()> {
             }
             None => Order::End { notice },
         };
-        change::confirmed(&room, json, yes, order).await
+        change::confirmed(&room, json, yes, order).await.map(drop)
     })
 }

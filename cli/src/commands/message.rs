@@ -47,7 +47,7 @@ async fn send(message: &SetMessage, json: bool) -> Result<()> {
             ))
             .into());
     }
-    change::order(&room, json, Order::Message { text: text.clone() }).await
+    change::order(&room, json, Order::Message { text: text.clone() }).await.map(drop)
 }
 
 /// The room that somebody means who types only this. In capitals it is one only if there is such a room.

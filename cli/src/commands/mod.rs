@@ -19,6 +19,7 @@ pub(crate) mod message;
 pub(crate) mod off;
 pub(crate) mod on;
 pub(crate) mod rehearse;
+pub(crate) mod release;
 pub(crate) mod report;
 pub(crate) mod reset;
 pub(crate) mod restore;

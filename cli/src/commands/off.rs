@@ -36,8 +36,8 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
         let room = &found.room;
         let way = if yes { Way::Off } else { way(&found).await? };
         match way {
-            Way::Off => change::order(room, json, Order::Off).await,
-            Way::Pause => change::order(room, json, Order::Pause).await,
+            Way::Off => change::order(room, json, Order::Off).await.map(drop),
+            Way::Pause => change::order(room, json, Order::Pause).await.map(drop),
             Way::Nothing => Err(ask::declined().into()),
         }
     })

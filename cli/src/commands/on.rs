@@ -15,6 +15,6 @@ pub(crate) fn run(on: &On, json: bool, yes: bool) -> Result<()> {
             None => Order::On,
             Some(typed) => Order::OpenAt { at: change::instant(&room, typed)? },
         };
-        change::confirmed(&room, json, yes, order).await
+        change::confirmed(&room, json, yes, order).await.map(drop)
     })
 }

@@ -12,7 +12,7 @@ pub(crate) fn run(set_rate: &SetRate, json: bool, yes: bool) -> Result<()> {
     block_on(async {
         let found = RoomHandle::find(&set_rate.which).await?;
         change::confirmed(&found.room, json, yes, Order::SetRate { rate: set_rate.rate }).await?;
-        crate::aws::warn_of_rate(&found, set_rate).await;
+        crate::aws::warn_of_rate(&found, &set_rate.which, set_rate.rate).await;
         Ok(())
     })
 }

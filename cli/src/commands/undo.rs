@@ -33,7 +33,7 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
         {
             ask::confirm(&off.told, "Turn the room off again?")?;
         }
-        change::order(&room, json, Order::Undo { number: last.number }).await
+        change::order(&room, json, Order::Undo { number: last.number }).await.map(drop)
     })
 }
 

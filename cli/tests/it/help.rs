@@ -29,6 +29,7 @@ const COMMANDS: &[&str] = &[
     "end",
     "off",
     "set-rate",
+    "release",
     "mode",
     "message",
     "stretch",

@@ -29,10 +29,11 @@ fn the_release_follows_every_order_within_two_seconds() {
     assert_eq!(places.len(), 1500);
 
     // The order, and what it should release in ten seconds.
-    let orders: [(&[&str], usize); 5] = [
+    let orders: [(&[&str], usize); 6] = [
         (&["on", "--local"], 10),
         (&["set-rate", "--local", "3000", "--yes"], 500),
         (&["set-rate", "--local", "120", "--yes"], 20),
+        (&["release", "--local", "600"], 120),
         (&["pause", "--local"], 0),
         (&["on", "--local"], 20),
     ];
@@ -104,6 +105,49 @@ fn another_text_keeps_the_link_the_state_and_what_comes_then() {
     for (order, expected) in lines {
         assert_eq!(said(order), expected, "{order:?}");
     }
+}
+
+#[test]
+fn a_release_says_until_when_and_is_refused_where_it_lets_nobody_in() {
+    let room = Local::start(&["--rate", "60", "--minute", "60s"]);
+    let run = |arguments: &[&str]| {
+        let output = room.command(arguments);
+        (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+    };
+    let (code, said, _) = run(&["release", "--local", "50"]);
+    assert_eq!(code, 0);
+    assert!(said.starts_with("release: none -> 50 more until ") && said.contains(", in force in "), "{said}");
+    let (_, status, _) = run(&["status", "--local"]);
+    let line =
+        |label: &str| status.lines().find(|line| line.starts_with(label)).unwrap_or_default().to_owned();
+    assert!(line("release ").contains("50 more than the rate, until "), "{status}");
+    assert!(line("rate ").ends_with(" 60 a minute"), "{status}");
+    let (code, _, refused) = run(&["release", "--local", "5"]);
+    assert!(code == 1 && refused.contains("releases 50 more already, until "), "{refused}");
+    let (_, taken_back, _) = run(&["undo", "--local"]);
+    assert!(
+        taken_back.starts_with("release: 50 more until ") && taken_back.contains(" -> none, "),
+        "{taken_back}"
+    );
+
+    let (code, _, asked) = run(&["release", "--local", "601"]);
+    assert!(code == 6 && asked.contains("601 more would be let into demo within a minute"), "{asked}");
+    let (code, json, _) = run(&["release", "--local", "601", "--yes", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((code, &json["after"]["extra"]["visitors"]), (0, &601.into()));
+    for nonsense in ["0", "-1", "1.5", "10000000000", "all"] {
+        let (code, _, refused) = run(&["release", "--local", "--", nonsense]);
+        assert!(
+            code == 2 && refused.contains("a release is a whole number of visitors, from 1 to 270000"),
+            "{refused}"
+        );
+    }
+    run(&["pause", "--local"]);
+    let (code, _, refused) = run(&["release", "--local", "50"]);
+    assert!(
+        code == 1 && refused.contains("is paused: nobody is let in; first turn it on: `beekeeper on`"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -182,6 +182,7 @@ impl RoomUnderTest for Local {
             // The command draws an epoch itself.
             Order::Reset { .. } => ("reset", Some("--yes".into())),
             Order::SetRate { rate } => ("set-rate", Some(rate.to_string())),
+            Order::Release { visitors } => ("release", Some(visitors.to_string())),
             Order::Stretch { factor } => ("stretch", Some(factor.to_string())),
             Order::Undo { .. } => ("undo", None),
             Order::History { .. } | Order::Minutes { .. } => ("history", None),
@@ -213,7 +214,7 @@ impl RoomUnderTest for Local {
         let told = told
             .map(|Notice { text, link }| [format!("--message={text}"), format!("--link={}", link.unwrap())]);
         arguments.extend(told.iter().flatten().map(String::as_str));
-        if matches!(order, Order::SetRate { .. } | Order::OpenAt { .. }) {
+        if matches!(order, Order::SetRate { .. } | Order::Release { .. } | Order::OpenAt { .. }) {
             arguments.push("--yes");
         }
         let output = self.command(&arguments);

@@ -14,6 +14,7 @@ impl Transport for DeployedRoom {
             if let Some(needed) = order.needs().filter(|needed| !self.knows(needed)) {
                 let missing = match needed {
                     Order::STOCK => "count a stock".into(),
+                    Order::RELEASE => "release more than its rate allows".into(),
                     Order::OBSERVE => "let everybody pass and count them".into(),
                     Order::OVERFLOW => "let newcomers straight in".into(),
                     state => format!("be {state}"),

@@ -36,6 +36,7 @@ pub fn door_request<'a>(request: &'a Request, cookies: &'a [&'a str]) -> DoorReq
         cookies,
         nonce: parameter(Nonce::PARAMETER),
         asks_for_help: parameter(DoorRequest::HELP).is_some(),
+        runs_no_script: parameter(DoorRequest::PLAIN).is_some(),
         again: parameter(SessionRules::AGAIN),
         // The firewall in front of the API limits clients.
         limit: None,

@@ -47,6 +47,16 @@ impl DoorAnswer {
         Self { status: 200, location: None, body: documents::help(room, code).into(), ..Self::look() }
     }
 
+    /// Says to somebody in line that the line is longer than what is left.
+    pub(crate) fn scarce(room: &Room, left: u32, ahead: u64) -> Self {
+        Self {
+            status: 200,
+            location: None,
+            body: documents::scarce(room, left, ahead).into(),
+            ..Self::look()
+        }
+    }
+
     /// Redirects to the waiting page, without a place.
     pub(crate) fn look() -> Self {
         Self::found(Self::PAGE.into())

@@ -27,6 +27,14 @@ fn titled(room: &Room, script: &str, main: &str) -> String {
         .replace("{{main}}", main)
 }
 
+/// For somebody in line whose browser runs no script, if only so many more are let in.
+pub(crate) fn scarce(room: &Room, left: u32, ahead: u64) -> String {
+    include_str!("scarce.html")
+        .replace("{{left}}", &left.to_string())
+        .replace("{{ahead}}", &ahead.to_string())
+        .replace("{{title}}", &escaped(room.settings.title.as_str()))
+}
+
 fn notice(room: &Room) -> String {
     let mut notice = String::new();
     let text = room.text_for_latecomers().as_str();
@@ -94,6 +102,27 @@ mod tests {
             (7, 7),
             "only links to the door: {html}"
         );
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_told_in_every_language() {
+        let mut room = fixture::room(300);
+        room.settings.title = "Sale <b>".parse().unwrap();
+        let html = scarce(&room, 200, 350);
+        assert!(
+            html.contains("Only 200 more will be let in, and about 350 people are ahead of you."),
+            "{html}"
+        );
+        let says_both = html
+            .lines()
+            .filter(|line| line.starts_with("<p") && line.contains("200") && line.contains("350"));
+        assert_eq!(
+            (says_both.count(), html.matches("<a href=\"beekeeper?plain=1\">").count()),
+            (7, 7),
+            "{html}"
+        );
+        assert!(html.contains("Sale &#60;b&#62;</h1>") && !html.contains("{{"), "{html}");
+        assert!(html.contains("<meta http-equiv=\"refresh\" content=\"20\">"), "{html}");
     }
 
     #[test]

@@ -25,9 +25,9 @@ use tokio::sync::Mutex;
 use tracing::Span;
 use tracing::field::display;
 use waitroom::ports::{
-    Admissions, Admitted, Clock, EntryCount, Fault, GuardReports, HelpCalls, Keys, LineBack, NewcomerCount,
-    PermitHolder, Permits, PortError, PortResult, QuietSwitch, RoomReader, StatusBoard, Store, TicketCounter,
-    TokenSource, TurnoutCount,
+    Admissions, Admitted, Clock, EntryCount, Fault, GuardReports, HelpCalls, Keys, LineBack,
+    LineStatusReader, NewcomerCount, PermitHolder, Permits, PortError, PortResult, QuietSwitch, RoomReader,
+    StatusBoard, Store, TicketCounter, TokenSource, TurnoutCount,
 };
 use waitroom::{
     Admission, AdmittedBy, DoorPermits, Epoch, HelpCall, HelpCode, Place, Room, Scheme, SliceId, Ticket,
@@ -52,7 +52,7 @@ waitroom::used_ports! {
     pub trait ProducerStore: Store<
         Line: TicketCounter + LineBack,
         Ledger: RoomReader + QuietSwitch + Admissions + Permits + NewcomerCount + EntryCount + TurnoutCount
-            + HelpCalls + GuardReports + StatusBoard + Keys,
+            + HelpCalls + GuardReports + StatusBoard + LineStatusReader + Keys,
     >
 }
 
@@ -390,7 +390,18 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
                 return self.enter_or_join(room, place.token, counted, request).await;
             }
         }
-        Ok(DoorAnswer::wait(&place))
+        let scarce = if request.runs_no_script { self.scarce(room, &place).await } else { None };
+        Ok(scarce.unwrap_or_else(|| DoorAnswer::wait(&place)))
+    }
+
+    /// Says that the line is longer than what is left of the stock, if it is for this place. The waiting page is a file, and says so
+    /// itself where it can run. Only for whoever cannot run it, the door reads the status.
+    async fn scarce(&self, room: &Room, place: &Place) -> Option<DoorAnswer> {
+        room.stock?;
+        let status = self.store.ledger().line_status(room).await;
+        let status = status.inspect_err(warn_of_unknown_status).ok()?;
+        let left = status.scarce_for(place.ticket)?;
+        Some(DoorAnswer::scarce(room, left, status.ahead_of(place.ticket)))
     }
 
     /// Shows a visitor in line the code by which the operator finds them. Nobody without a place of the room's own gets one, so the
@@ -596,6 +607,11 @@ fn window_of(admission: &Admission) -> Option<u64> {
 }
 
 /// Somebody joins the line who might have gone straight in.
+fn warn_of_unknown_status(error: &PortError) {
+    let error = error as &dyn std::error::Error;
+    tracing::warn!(error, "a visitor in line isn't told that the line may be longer than what is left");
+}
+
 fn warn_of_unknown_room(error: &PortError) {
     let error = error as &dyn std::error::Error;
     tracing::warn!(error, "a newcomer joins the line, because it is not known whether there is room");

@@ -13,6 +13,8 @@ pub struct DoorRequest<'a> {
     pub nonce: Option<&'a str>,
     /// Whether the URL has the parameter [`HELP`](Self::HELP).
     pub asks_for_help: bool,
+    /// Whether the URL has the parameter [`PLAIN`](Self::PLAIN).
+    pub runs_no_script: bool,
     /// The value of the parameter [`SessionRules::AGAIN`](pass::SessionRules::AGAIN) of the URL.
     pub again: Option<&'a str>,
     /// How many places this client may take. `None`: any number.
@@ -61,12 +63,15 @@ impl Drop for CountedPlace<'_> {
 impl DoorRequest<'static> {
     /// The parameter of a visitor who asks for a help code, with any value.
     pub const HELP: &str = "help";
+    /// The parameter by which the waiting page asks the door in a browser that runs no script, with any value.
+    pub const PLAIN: &str = "plain";
     /// A visit by somebody without a place, and nothing else.
     pub const GET: Self = Self {
         shown: ShownIn::Window,
         cookies: &[],
         nonce: None,
         asks_for_help: false,
+        runs_no_script: false,
         again: None,
         limit: None,
         path: None,

@@ -160,6 +160,7 @@ impl App {
             cookies: &cookies,
             nonce: query_value(request.uri().query(), Nonce::PARAMETER),
             asks_for_help: query_value(request.uri().query(), DoorRequest::HELP).is_some(),
+            runs_no_script: query_value(request.uri().query(), DoorRequest::PLAIN).is_some(),
             again: query_value(request.uri().query(), SessionRules::AGAIN),
             limit: client.as_ref().map(|client| client as &dyn PlaceLimit),
             // A proxy in front may have another.

@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Epoch, HelpCall, HelpCode, Message, Mode, NothingToUndo, Notice, Rate, RehearsalMark, Room, RoomState,
+    Epoch, Extra, HelpCall, HelpCode, Message, Mode, NothingToUndo, Notice, Rate, RehearsalMark, Room, RoomState,
     Standing, Stock, Stretch, Timestamp,
 };
 
@@ -149,6 +149,10 @@ pub struct StateChange {
     from_stock: Option<Stock>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     to_stock: Option<Stock>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from_extra: Option<Extra>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to_extra: Option<Extra>,
     #[serde(default, skip_serializing_if = "Notice::is_empty")]
     from_notice: Notice,
     #[serde(default, skip_serializing_if = "Notice::is_empty")]
@@ -170,6 +174,8 @@ impl StateChange {
             to_then_off: after.then_off,
             from_stock: before.stock,
             to_stock: after.stock,
+            from_extra: before.extra,
+            to_extra: after.extra,
             from_notice: before.notice,
             to_notice: after.notice,
         }
@@ -183,6 +189,7 @@ impl StateChange {
             ends: self.from_ends,
             then_off: self.from_then_off,
             stock: self.from_stock,
+            extra: self.from_extra,
             notice: self.from_notice.clone(),
         }
     }
@@ -195,6 +202,7 @@ impl StateChange {
             ends: self.to_ends,
             then_off: self.to_then_off,
             stock: self.to_stock,
+            extra: self.to_extra,
             notice: self.to_notice.clone(),
         }
     }
@@ -318,7 +326,7 @@ impl fmt::Display for AuditedChange {
             Self::Message { from, to } => write!(f, "message: {:?} -> {:?}", from.as_str(), to.as_str()),
             Self::State(change) => {
                 let (before, after) = (change.before(), change.after());
-                if let Some(told) = after.told_of_stock(&before) {
+                if let Some(told) = after.told_of_extra(&before).or_else(|| after.told_of_stock(&before)) {
                     return f.write_str(&told);
                 }
                 write!(f, "room: {} -> {}", before.told_beside(&after), after.told_beside(&before))

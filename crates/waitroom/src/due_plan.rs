@@ -60,7 +60,11 @@ impl Plan {
             let ahead = newest.ahead_at(end, newest.releases_before(end, minute), minute);
             let start = end.max(now);
             let change = ValveChange { from: newest.valve_from, valve };
-            return made(Self::starting(number, change, rate, ahead, start, now, minute));
+            // Regular runs say when windows end. If a run after an order did, the next window would end before the regular run, and
+            // nobody would be released until that.
+            let is_regular = horizon > minute / 2;
+            let grid = if is_regular { now } else { end };
+            return made(Self::starting(number, change, rate, ahead, start, grid, minute));
         };
         let (change, rate) = next_open(room, Some(newest.valve_from), now, minute)?;
         let start = change.from.max(now);
@@ -356,6 +360,7 @@ mod tests {
         OpenIn(u64),
         SetRate(u32),
         Sell(u32),
+        Release(u32),
     }
 
     fn any_order() -> impl Strategy<Value = SomeOrder> {
@@ -366,6 +371,7 @@ mod tests {
             2 => (0..200_000u64).prop_map(SomeOrder::OpenIn),
             1 => rate().prop_map(SomeOrder::SetRate),
             1 => rate().prop_map(SomeOrder::Sell),
+            2 => rate().prop_map(SomeOrder::Release),
         ]
     }
 
@@ -380,6 +386,9 @@ mod tests {
                 Self::OpenIn(millis) => room.open_at(now + Duration::from_millis(millis)),
                 Self::SetRate(rate) => set_rate(rate)(room),
                 Self::Sell(size) => room.sell(size.try_into().unwrap()),
+                // Whoever gives the order asks first.
+                Self::Release(_) if !room.releases() || room.extra.is_some() => {}
+                Self::Release(visitors) => room.release(visitors.try_into().unwrap()),
             }
         }
     }
@@ -572,7 +581,94 @@ mod tests {
         assert_eq!(releases(last)[0].0, at(64_000));
     }
 
+    #[test]
+    fn an_order_right_before_a_window_ends_leaves_no_gap_before_a_later_one() {
+        let minutes = (0..4).map(|minute| (minute * 60_000, None));
+        let mut runs: Vec<_> = minutes.chain([(118_500, Some(SomeOrder::SetRate(600)))]).collect();
+        runs.sort_by_key(|(at, _)| *at);
+        let (_, plans) = plans_of(600, &runs);
+        let gaps = plans.windows(2).filter(|pair| pair[0].window.end < pair[1].window.start);
+        assert_eq!((gaps.count(), plans.len()), (0, 4), "{plans:#?}");
+    }
+
+    /// The runs of a trigger: each minute, and after each order.
+    fn runs(orders: impl IntoIterator<Item = (u64, SomeOrder)>) -> Vec<(u64, Option<SomeOrder>)> {
+        let minutes = (0..12).map(|minute| (minute * 60_000, None));
+        let mut runs: Vec<_> =
+            orders.into_iter().map(|(at, order)| (at, Some(order))).chain(minutes).collect();
+        runs.sort_by_key(|(at, _)| *at);
+        runs
+    }
+
+    /// How many visitors times the milliseconds of a minute the valves allow from one instant until another.
+    fn allowed(room: &Room, from: Timestamp, until: Timestamp) -> u64 {
+        let in_force = room.valve_at(from);
+        let valves: Vec<_> = [in_force].into_iter().chain(room.valves.all_after(in_force.from)).collect();
+        let ends = valves.iter().skip(1).map(|change| change.from).chain([until]);
+        let spans = valves.iter().zip(ends);
+        let of_span = |(change, end): (&ValveChange, Timestamp)| {
+            let time = end.min(until).since(change.from.max(from));
+            millis(time) * u64::from(change.valve.rate().map_or(0, Rate::get))
+        };
+        spans.map(of_span).sum()
+    }
+
+    /// How many these plans release in all, each until the next change of the valve.
+    fn planned(room: &Room, plans: &[Plan], until: Timestamp) -> u64 {
+        let by_plan = |plan: &Plan| -> u64 {
+            let ends = room.valves.after(plan.valve_from).map_or(until, |change| change.from.min(until));
+            let in_time = releases(plan).into_iter().filter(|(at, _)| *at < ends);
+            in_time.map(|(_, size)| u64::from(size)).sum()
+        };
+        plans.iter().filter(|plan| room.valves.knows(plan.valve_from)).map(by_plan).sum()
+    }
+
+    #[test]
+    fn a_release_is_a_minute_of_a_faster_valve_and_then_the_one_before() {
+        let (room, plans) =
+            plans_of(60, &[(0, None), (10_000, Some(SomeOrder::Release(50))), (30_000, None)]);
+        assert_eq!(room.valves.to_string(), "0=60 11002=110 71002=60");
+        assert_eq!(room.extra.unwrap().until, at(71_002));
+        let planned: Vec<_> =
+            plans.iter().map(|plan| (plan.window.start.as_millis(), plan.rate.get())).collect();
+        assert_eq!(planned, [(0, 60), (11_002, 110), (60_000, 110), (71_002, 60)]);
+        assert_eq!(*Arc::new(room.clone()).at(at(71_002)), Room { extra: None, ..room });
+    }
+
     proptest! {
+        /// Whatever was ordered before, and whatever is set in its minute.
+        #[test]
+        fn a_release_lets_in_exactly_so_many_more(
+            first in prop_oneof![1..100u32, 1..8000u32],
+            before in prop::collection::vec((0..118_000u64, any_order()), 0..5),
+            more in prop_oneof![1..100u32, 1..20_000u32],
+            ordered in 120_000..180_000u64,
+            rates in prop::collection::vec((1..70_000u64, prop_oneof![1..100u32, 1..8000u32]), 0..3),
+        ) {
+            // It is on by then, and another release would be waited for. After an opening, the regular run may be late once by up to five
+            // seconds, in which nobody is released with or without a release.
+            let opens = |order: &SomeOrder| matches!(order, SomeOrder::OpenIn(_) | SomeOrder::Pause);
+            let before = before.into_iter().filter(|(_, order)| !opens(order) && !matches!(order, SomeOrder::Release(_)));
+            let before: Vec<_> = before.chain([(118_500, SomeOrder::On(first))]).collect();
+            let rates = rates.into_iter().map(|(after, rate)| (ordered + after, SomeOrder::SetRate(rate)));
+            let in_its_minute = rates.len() as u64;
+            let usual: Vec<_> = before.into_iter().chain(rates).collect();
+            let released = usual.iter().copied().chain([(ordered, SomeOrder::Release(more))]);
+            let (with, plans_with) = plans_of(first, &runs(released));
+            let (without, plans_without) = plans_of(first, &runs(usual.iter().copied()));
+            let (from, until) = (at(ordered), at(600_000));
+            // Orders that follow each other at once, or the end of the minute, wait for their turn.
+            let moved = in_its_minute * u64::from(more + 8000) * 600;
+            let (faster, usual) = (allowed(&with, from, until), allowed(&without, from, until));
+            let exactly = usual + u64::from(more) * 60_000;
+            prop_assert!(faster.abs_diff(exactly) <= moved, "{} and {}", with.valves, without.valves);
+            let rate = |plan: &Plan| plan.rate.get().div_ceil(1000);
+            let slices = plans_with.iter().map(rate).max().unwrap();
+            let (with, without) = (planned(&with, &plans_with, until), planned(&without, &plans_without, until));
+            let (exactly, slack) = (without + u64::from(more), u64::from(slices) * (10 + 1) + moved / 60_000);
+            prop_assert!(with.abs_diff(exactly) <= slack, "{with}, and {without} without {more} more");
+        }
+
         /// The trigger runs every minute, and one of its runs fails.
         #[test]
         fn an_opening_releases_nobody_before_and_the_rate_from_then_on(

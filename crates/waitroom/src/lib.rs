@@ -8,13 +8,14 @@
 //! | --- | --- |
 //! | [`Room`], [`Settings`] | a room, and what the operator decided |
 //! | [`RoomState`] with its [`Switches`] | whether it is on, paused, closed, ended or off, and what that means |
-//! | [`Standing`] with its [`Notice`] | how the operator left it: the state, what follows by itself, and what those read who come too late |
+//! | [`Standing`] with its [`Turning`]s and its [`Notice`] | how the operator left it: the state, what follows by itself, and what those read who come too late |
 //! | [`Place`] with [`Epoch`], [`Token`], [`Ticket`] | a visitor's place in line, as the cookie carries it |
 //! | [`TicketBlock`] | ticket numbers, which producers lease in blocks |
 //! | [`Valve`], [`ValveSchedule`] | whether and how fast the room releases visitors, and from when |
 //! | [`Mode`], [`DoorPermits`] | whether and how many newcomers go straight in while nobody waits |
 //! | [`VirtualLine`], [`CountedSlot`] | the line that would be, in a room that observes |
 //! | [`Stock`] | how many more it releases before it ends by itself |
+//! | [`Extra`] | how many more it releases than the rate allows, within a minute |
 //! | [`Turnout`], [`Oversubscription`] | how many of those come whom it releases, and how many more it releases for that |
 //! | [`ActiveLimit`], [`ActiveCount`] | how many visitors may be in the shop at once, and how many are |
 //! | [`Rate`], [`Plan`], [`Slice`], [`Pace`] | how many visitors a window releases, in which parts, and when |
@@ -40,6 +41,7 @@ mod causes;
 mod disorder;
 mod due_plan;
 mod epoch;
+mod extra;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture;
 mod help;
@@ -75,6 +77,7 @@ mod ticket;
 mod ticket_block;
 mod time;
 mod token;
+mod turning;
 mod turnout;
 mod valve;
 mod virtual_line;
@@ -87,6 +90,7 @@ pub use audit::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author, Stat
 pub use causes::{causes, with_causes};
 pub use disorder::DisorderEstimate;
 pub use epoch::{Epoch, EpochError};
+pub use extra::{Extra, ExtraError, ExtraSize, ExtraSizeError};
 pub use help::{HelpCall, HelpCode, HelpCodeError};
 pub use key_order::KeyOrder;
 pub use line_count::{IssuedTickets, LineCount};
@@ -117,6 +121,7 @@ pub use ticket::{Ticket, TicketError};
 pub use ticket_block::TicketBlock;
 pub use time::Timestamp;
 pub use token::{Token, TokenError};
+pub use turning::Turning;
 pub use turnout::{Oversubscription, OversubscriptionError, Turnout, TurnoutError};
 pub use valve::{Valve, ValveChange, ValveSchedule, ValveScheduleError};
 pub use virtual_line::{CountedSlot, ObservedLine, VirtualLine};

@@ -439,10 +439,10 @@ pub trait StatusBoard: Send + Sync {
     }
 }
 
-/// The status of the line, for polls.
+/// The status of the line, for polls and for whoever cannot poll.
 pub trait LineStatusReader: Send + Sync {
-    /// The status that belongs to `room`, which the caller has just read. Every poll calls this, so it must be
-    /// cheap.
+    /// The status that belongs to `room`, which the caller has just read. On one machine every poll calls this, so it must be
+    /// cheap. It may be a few seconds old.
     fn line_status(&self, room: &Room) -> impl Future<Output = PortResult<LineStatus>> + Send;
 }
 

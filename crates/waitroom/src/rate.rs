@@ -35,7 +35,13 @@ impl Rate {
     #[must_use]
     pub fn increased_by(self, percent: u32) -> Self {
         let more = u64::from(self.0) * u64::from(percent) / 100;
-        Self(self.0.saturating_add(u32::try_from(more).unwrap_or(u32::MAX))).min(Self::MAX)
+        self.plus(u32::try_from(more).unwrap_or(u32::MAX))
+    }
+
+    /// So many more, up to the highest rate.
+    #[must_use]
+    pub fn plus(self, more: u32) -> Self {
+        Self(self.0.saturating_add(more)).min(Self::MAX)
     }
 
     /// The rate, raised by a quarter of the difference to `wanted`. The step is rounded up, so that repeated calls

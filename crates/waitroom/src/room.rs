@@ -8,8 +8,9 @@ use url::Url;
 
 use crate::valve::WantedValve;
 use crate::{
-    ActiveLimit, Admission, Epoch, Message, Mode, Notice, Rate, RehearsalMark, RoomState, Settings, Standing,
-    Stock, StockSize, Stretch, Timestamp, Turnout, Valve, ValveChange, ValveSchedule, WebUrl,
+    ActiveLimit, Admission, Epoch, Extra, ExtraSize, Message, Mode, Notice, Rate, RehearsalMark, RoomState,
+    Settings, Standing, Stock, StockSize, Stretch, Timestamp, Turning, Turnout, Valve, ValveChange,
+    ValveSchedule, WebUrl,
 };
 
 /// A room as the ledger stores it: the operator's settings, and its state.
@@ -36,6 +37,9 @@ pub struct Room {
     /// How many more are let in before it ends by itself.
     #[serde(default)]
     pub stock: Option<Stock>,
+    /// How many more than the rate it releases, and until when.
+    #[serde(default)]
+    pub extra: Option<Extra>,
     /// What those read who come too late.
     #[serde(default)]
     pub notice: Notice,
@@ -89,6 +93,7 @@ impl Room {
             ends: None,
             then_off: false,
             stock: None,
+            extra: None,
             notice: Notice::default(),
             throttled: None,
             turnout: None,
@@ -105,14 +110,14 @@ impl Room {
 
     /// How the operator left it.
     pub fn standing(&self) -> Standing {
-        let Self { state, opens, closes, ends, then_off, stock, ref notice, .. } = *self;
-        Standing { state, opens, closes, ends, then_off, stock, notice: notice.clone() }
+        let Self { state, opens, closes, ends, then_off, stock, extra, ref notice, .. } = *self;
+        Standing { state, opens, closes, ends, then_off, stock, extra, notice: notice.clone() }
     }
 
     pub(crate) fn leave(&mut self, standing: Standing) {
-        let Standing { state, opens, closes, ends, then_off, stock, notice } = standing;
+        let Standing { state, opens, closes, ends, then_off, stock, extra, notice } = standing;
         (self.state, self.opens, self.closes, self.ends) = (state, opens, closes, ends);
-        (self.then_off, self.stock, self.notice) = (then_off, stock, notice);
+        (self.then_off, self.stock, self.extra, self.notice) = (then_off, stock, extra, notice);
     }
 
     /// Turns the room to this state. An opening ahead is withdrawn, and whatever cannot follow from there: a closing or an end
@@ -140,6 +145,11 @@ impl Room {
         }
         // Every change increases the version by one.
         self.stock = Some(Stock { size, order: self.version + 1 });
+    }
+
+    /// Releases so many more than the rate allows, spread over the minute from when on the order is in force.
+    pub fn release(&mut self, visitors: ExtraSize) {
+        self.extra = Some(Extra::ordered(visitors));
     }
 
     /// Ends, because this stock is sold. Returns whether it was the room's.
@@ -186,10 +196,11 @@ impl Room {
     }
 
     /// Marks the room for a rehearsal. Returns whether it did: it has to be one that can be rehearsed, and not marked. Those who
-    /// rehearse may not take from a stock, and have to stand in line.
+    /// rehearse may not take from a stock, have to stand in line, and measure the rate.
     pub fn rehearse(&mut self, mark: RehearsalMark) -> bool {
         let has_a_line = self.can_be_rehearsed() && self.settings.mode == Mode::Line;
-        let is_free = has_a_line && self.rehearsal.is_none() && self.stock.is_none();
+        let is_usual = self.stock.is_none() && self.extra.is_none();
+        let is_free = has_a_line && self.rehearsal.is_none() && is_usual;
         if is_free {
             self.rehearsal = Some(mark);
         }
@@ -206,16 +217,20 @@ impl Room {
         (self.epoch, self.rehearsal) != (before.epoch, before.rehearsal)
     }
 
-    /// Whether its state changes by itself.
+    /// What follows by itself, in order of time.
+    pub fn ahead(&self) -> impl Iterator<Item = (Turning, Timestamp)> + use<> {
+        Turning::in_order([self.opens, self.closes, self.ends, self.extra.map(|extra| extra.until)])
+    }
+
+    /// Whether anything does.
     pub fn changes_by_itself(&self) -> bool {
-        self.opens.is_some() || self.closes.is_some() || self.ends.is_some()
+        self.ahead().next().is_some()
     }
 
     /// The room at `now`: with what was to follow by then.
     #[must_use]
     pub fn at(self: Arc<Self>, now: Timestamp) -> Arc<Self> {
-        let is_due = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
-        if ![self.opens, self.closes, self.ends].into_iter().any(is_due) {
+        if self.ahead().next().is_none_or(|(_, at)| at > now) {
             return self;
         }
         let mut room = Self::clone(&self);
@@ -358,10 +373,11 @@ impl Room {
 
     /// What the valve is once the room stands so, and somebody may wait.
     fn valve_in(&self, standing: &Standing) -> Valve {
+        let rate = standing.extra.map_or(self.rate(), |extra| self.rate().plus(extra.visitors.get()));
         match standing.stock {
             _ if !standing.state.switches().releases => Valve::Closed,
-            Some(stock) => Valve::Limited(self.rate(), stock),
-            None => Valve::Open(self.rate()),
+            Some(stock) => Valve::Limited(rate, stock),
+            None => Valve::Open(rate),
         }
     }
 
@@ -381,7 +397,10 @@ impl Room {
         let now = self.valve();
         let mut last = now;
         let mut ahead = Vec::new();
-        for (from, standing) in self.standing().follows() {
+        let standing = self.standing();
+        // Nobody is released beyond the rate while nobody waits.
+        let standing = Standing { extra: standing.extra.filter(|_| !self.quiet), ..standing };
+        for (from, standing) in standing.follows() {
             let valve = self.valve_in(&standing);
             if valve != last {
                 ahead.push(ValveChange { from, valve });
@@ -389,6 +408,18 @@ impl Room {
             last = valve;
         }
         WantedValve { now, ahead }
+    }
+
+    /// What it wants if its extra release begins at this instant, until which the valve stays as it is. The change to more is ahead as
+    /// the one back is, so the time between them is exact. A room that ends before releases nobody more.
+    fn wanted_from(&mut self, from: Timestamp, now: Valve) -> WantedValve {
+        let wanted = self.wanted_valve();
+        if wanted.ahead.first().is_some_and(|first| first.from <= from) {
+            self.extra = None;
+            return self.wanted_valve();
+        }
+        let more = ValveChange { from, valve: wanted.now };
+        WantedValve { now, ahead: std::iter::once(more).chain(wanted.ahead).collect() }
     }
 
     /// Schedules what [`Self::valve`] says now, in force after `lead_time`, and what is ahead. `before` is the room before
@@ -399,14 +430,23 @@ impl Room {
     pub fn schedule_valve(&mut self, before: &Self, now: Timestamp, lead_time: Duration) {
         self.settle(now);
         let needs_no_line = self.lets_straight_in() || self.observes();
-        let is_woken = self.settings.rate != before.settings.rate && !needs_no_line;
-        if is_woken || self.state != before.state {
+        let is_faster =
+            self.settings.rate != before.settings.rate || self.extra.as_ref().is_some_and(Extra::is_ordered);
+        if (is_faster && !needs_no_line) || self.state != before.state {
             self.quiet = false;
         }
         if self.settings.rate != before.settings.rate {
             self.highest_rate = Some(before.highest_rate().max(self.settings.rate));
         }
-        let (before, wanted) = (before.wanted_valve(), self.wanted_valve());
+        let before = before.wanted_valve();
+        let wanted = match self.extra.filter(Extra::is_ordered) {
+            Some(extra) => {
+                let from = self.valves.next_change(&before, self.version, now, lead_time);
+                self.extra = Some(extra.begun(from));
+                self.wanted_from(from, before.now)
+            }
+            None => self.wanted_valve(),
+        };
         if wanted != before {
             self.valves.set(&before, &wanted, self.version, now, lead_time);
         }
@@ -663,10 +703,8 @@ mod tests {
 
     /// The state, and the first letters of what is ahead.
     fn left(room: &Room) -> String {
-        let letter = |at: Option<Timestamp>, letter| if at.is_some() { letter } else { "" };
-        let Room { state, opens, closes, ends, .. } = room;
-        let ahead = [letter(*opens, "o"), letter(*closes, "c"), letter(*ends, "e")].concat();
-        if ahead.is_empty() { state.to_string() } else { format!("{state} {ahead}") }
+        let ahead: String = room.ahead().map(|(turns, _)| turns.to_string()[..1].to_owned()).collect();
+        if ahead.is_empty() { room.state.to_string() } else { format!("{} {ahead}", room.state) }
     }
 
     #[test]

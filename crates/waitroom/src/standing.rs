@@ -1,4 +1,4 @@
-use crate::{Notice, RoomState, Stock, Timestamp};
+use crate::{Extra, Notice, RoomState, Stock, Timestamp, Turning};
 
 /// How the operator left a room: its state, what follows by itself, and what those read who come too late.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,27 +9,32 @@ pub struct Standing {
     pub ends: Option<Timestamp>,
     pub then_off: bool,
     pub stock: Option<Stock>,
+    pub extra: Option<Extra>,
     pub notice: Notice,
 }
 
 impl Standing {
     /// In this state, of which nothing follows.
     pub fn of(state: RoomState) -> Self {
-        let (opens, closes, ends, stock, notice) = (None, None, None, None, Notice::default());
-        Self { state, opens, closes, ends, then_off: false, stock, notice }
+        let (opens, closes, ends, stock, extra) = (None, None, None, None, None);
+        Self { state, opens, closes, ends, then_off: false, stock, extra, notice: Notice::default() }
     }
 
-    /// The next instant at which the state changes by itself, and to which one.
-    pub(crate) fn next(&self) -> Option<(Timestamp, RoomState)> {
-        let closed = match self.state {
+    /// What follows by itself, in order of time.
+    pub(crate) fn ahead(&self) -> impl Iterator<Item = (Turning, Timestamp)> + use<> {
+        Turning::in_order([self.opens, self.closes, self.ends, self.extra.map(|extra| extra.until)])
+    }
+
+    /// Lets this happen.
+    fn follow(&mut self, turning: Turning) {
+        match turning {
+            Turning::Opens => self.turn(RoomState::On),
             // A pause stays one: nobody is released without an order.
-            RoomState::Paused => RoomState::ClosedPaused,
-            _ => RoomState::Closed,
-        };
-        [(self.opens, RoomState::On), (self.closes, closed), (self.ends, RoomState::Ended)]
-            .into_iter()
-            .filter_map(|(at, state)| Some((at?, state)))
-            .min_by_key(|(at, _)| *at)
+            Turning::Closes if self.state == RoomState::Paused => self.turn(RoomState::ClosedPaused),
+            Turning::Closes => self.turn(RoomState::Closed),
+            Turning::Ends => self.turn(RoomState::Ended),
+            Turning::Slows => self.extra = None,
+        }
     }
 
     /// Turns to this state. What cannot follow from there is forgotten.
@@ -43,8 +48,8 @@ impl Standing {
     #[must_use]
     pub fn at(mut self, now: Timestamp) -> Self {
         self.forget();
-        while let Some((_, state)) = self.next().filter(|(at, _)| *at <= now) {
-            self.turn(state);
+        while let Some((turning, _)) = self.ahead().next().filter(|(_, at)| *at <= now) {
+            self.follow(turning);
         }
         self
     }
@@ -68,6 +73,7 @@ impl Standing {
     }
 
     /// Only a paused room opens, only one that newcomers may join closes, and what is over or off neither ends nor has a stock.
+    /// Where nobody is released, nobody is beyond the rate, and whoever turns the room on means the rate.
     /// Nobody comes too late to a room that neither turns away nor will.
     fn forget(&mut self) {
         let is_done = matches!(self.state, RoomState::Ended | RoomState::Off);
@@ -80,6 +86,9 @@ impl Standing {
         if is_done {
             (self.ends, self.stock) = (None, None);
         }
+        if !self.state.switches().releases {
+            self.extra = None;
+        }
         let is_closed = matches!(self.state, RoomState::Closed | RoomState::ClosedPaused);
         self.then_off &= is_closed || self.closes.is_some();
         let will_turn_away = self.closes.is_some() || self.ends.is_some() || self.stock.is_some();
@@ -91,7 +100,7 @@ impl Standing {
     /// What follows by itself, and from when.
     pub(crate) fn follows(&self) -> impl Iterator<Item = (Timestamp, Self)> {
         let next = |before: &Self| {
-            let (at, _) = before.next()?;
+            let (_, at) = before.ahead().next()?;
             Some((at, before.clone().at(at)))
         };
         std::iter::successors(next(self), move |(_, before)| next(before))
@@ -105,6 +114,15 @@ impl Standing {
         let stock =
             self.stock.filter(|_| self.stock != other.stock).map(|stock| format!("stock {}", stock.size));
         std::iter::once(self.state.to_string()).chain(stock).chain(details).collect::<Vec<_>>().join(", ")
+    }
+
+    /// How many more than the rate are released than `before`. `None` if anything else differs.
+    pub(crate) fn told_of_extra(&self, before: &Self) -> Option<String> {
+        let is_all = self.extra != before.extra && Self { extra: before.extra, ..self.clone() } == *before;
+        let told = |extra: Option<Extra>| {
+            extra.map_or("none".into(), |Extra { visitors, until }| format!("{visitors} more until {until}"))
+        };
+        is_all.then(|| format!("release: {} -> {}", told(before.extra), told(self.extra)))
     }
 
     /// How the stock differs from `before`, and what else is new. `None` if the state differs too, or something else went.
@@ -122,8 +140,10 @@ impl Standing {
     }
 
     fn details(&self) -> Vec<String> {
-        let instants = [("opens", self.opens), ("closes", self.closes), ("ends", self.ends)];
-        let instants = instants.into_iter().filter_map(|(does, at)| Some(format!("{does} {}", at?)));
+        let instants = self.ahead().map(|(turns, at)| match self.extra {
+            Some(extra) if turns == Turning::Slows => format!("{} more until {at}", extra.visitors),
+            _ => format!("{turns} {at}"),
+        });
         let Notice { text, link } = &self.notice;
         let text = Some(text.as_str()).filter(|text| !text.is_empty());
         instants

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{Rate, Room};
+use crate::{Rate, Room, Ticket};
 
 /// How far the line has come in this epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,5 +65,36 @@ impl LineStatus {
             slow: room.moves_slower(),
             left,
         }
+    }
+
+    /// About how many are ahead of this number in line.
+    pub fn ahead_of(&self, ticket: Ticket) -> u64 {
+        let numbers = ticket.get().saturating_sub(self.reached.saturating_add(1));
+        numbers.min(self.waiting.saturating_sub(1))
+    }
+
+    /// What is left, if nothing may be by the turn of this number: so many are ahead.
+    pub fn scarce_for(&self, ticket: Ticket) -> Option<u32> {
+        self.left.filter(|left| u64::from(*left) <= self.ahead_of(ticket))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stock_is_scarce_for_those_who_have_as_many_ahead_of_them() {
+        let (slow, rate) = (false, Rate::MIN);
+        let line =
+            LineStatus { reached: 100, overtaken: 0, disorder: 0, waiting: 500, rate, slow, left: Some(20) };
+        let of = |number| {
+            let ticket = Ticket::new(number).unwrap();
+            (line.ahead_of(ticket), line.scarce_for(ticket))
+        };
+        assert_eq!([50, 101, 120, 121].map(of), [(0, None), (0, None), (19, None), (20, Some(20))]);
+        assert_eq!(of(9000), (499, Some(20)), "no more than wait");
+        let without = LineStatus { left: None, ..line };
+        assert_eq!(without.scarce_for(Ticket::new(9000).unwrap()), None);
     }
 }

@@ -152,30 +152,61 @@ impl ValveSchedule {
         if self.0.is_empty() {
             self.0.push(ValveChange { from: Timestamp::default(), valve: before.now });
         }
+        let (announced, stay) = self.announced(before, now, lead_time);
+        let replaces = stay < self.0.len();
+        self.0.truncate(stay);
+        let own = Self::own(version);
+        let is_due = |change: &&ValveChange| change.from < announced;
+        let valve = wanted.ahead.iter().take_while(is_due).last().map_or(wanted.now, |change| change.valve);
+        self.push(announced, valve, if replaces { own } else { 0 });
+        let mut ahead = wanted.ahead.iter().skip_while(is_due).peekable();
+        while let Some(change) = ahead.next() {
+            // What another change follows at once is left out, so that an end is never late.
+            if ahead.peek().is_none_or(|next| next.from >= change.from + Self::GAP) {
+                self.push(change.from, change.valve, own);
+            }
+        }
+        self.forget_old(now);
+    }
+
+    /// From when on a change is in force that is written now and may be withdrawn, unless it is one from before.
+    pub(crate) fn next_change(
+        &self,
+        before: &WantedValve,
+        version: u64,
+        now: Timestamp,
+        lead_time: Duration,
+    ) -> Timestamp {
+        let (announced, stay) = self.announced(before, now, lead_time);
+        let last = self.0.get(stay.saturating_sub(1));
+        Self::earliest(announced, last, Self::own(version))
+    }
+
+    /// The instant at which everybody knows what is written now, and how many changes stay as they are.
+    fn announced(&self, before: &WantedValve, now: Timestamp, lead_time: Duration) -> (Timestamp, usize) {
         let announced = now + lead_time;
         let announced = announced - Duration::from_millis(announced.as_millis() % Self::OWN_MILLIS);
         let queue_ends = announced + Self::GAP * Self::QUEUE;
         let ahead_from = before.ahead.first().map_or(queue_ends, |first| first.from);
         let stays = |change: &ValveChange| change.from < ahead_from.min(queue_ends).max(announced);
-        let stay = self.0.partition_point(stays).max(1);
-        let replaces = stay < self.0.len();
-        self.0.truncate(stay);
-        let own = 1 + version % (Self::OWN_MILLIS - 1);
-        let is_due = |change: &&ValveChange| change.from < announced;
-        let valve = wanted.ahead.iter().take_while(is_due).last().map_or(wanted.now, |change| change.valve);
-        self.push(announced, valve, if replaces { own } else { 0 });
-        for change in wanted.ahead.iter().skip_while(is_due) {
-            self.push(change.from, change.valve, own);
-        }
-        self.forget_old(now);
+        (announced, self.0.partition_point(stays).max(1))
+    }
+
+    /// The millisecond of a change that may be withdrawn.
+    fn own(version: u64) -> u64 {
+        1 + version % (Self::OWN_MILLIS - 1)
     }
 
     /// Adds a change from this instant on, or as soon as it can be after the last one. `own` is its millisecond.
     fn push(&mut self, from: Timestamp, valve: Valve, own: u64) {
         let Some(last) = self.last().filter(|last| last.valve != valve) else { return };
-        let earliest = from.max(last.from + Self::GAP);
+        self.0.push(ValveChange { from: Self::earliest(from, Some(&last), own), valve });
+    }
+
+    fn earliest(from: Timestamp, last: Option<&ValveChange>, own: u64) -> Timestamp {
+        let earliest = last.map_or(from, |last| from.max(last.from + Self::GAP));
         let wait = (own + Self::OWN_MILLIS - earliest.as_millis() % Self::OWN_MILLIS) % Self::OWN_MILLIS;
-        self.0.push(ValveChange { from: earliest + Duration::from_millis(wait), valve });
+        earliest + Duration::from_millis(wait)
     }
 
     fn forget_old(&mut self, now: Timestamp) {

@@ -303,6 +303,9 @@ test("without JavaScript the page checks by itself, and on request", { timeout: 
   assert.ok(await page.getByText("Jetzt abfragen").isVisible());
   await page.waitForResponse("**/wait/index.html", { timeout: 60_000 }); // by itself
   await page.getByText("Check now").waitFor();
+  await room.operator("close", "--after", "20", "--yes");
+  await page.getByText("Check now").click();
+  await page.getByText(/Only (20|19) more will be let in, and about \d\d people are ahead of you\./).waitFor();
   await room.operator("off", "--yes");
   await page.getByText("Check now").click();
   await inShop(page);

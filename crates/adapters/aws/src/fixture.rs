@@ -7,6 +7,7 @@
 //! - `ledger-format-1-overflow.json`: a room in which newcomers go straight in, with its permits and somebody who had one.
 //! - `ledger-format-1-observe.json`: a room that observes, who came when, and what the line would have been.
 //! - `ledger-format-1-stock.json`: a room with a stock, and what was taken of one of its shares.
+//! - `ledger-format-1-release.json`: a room that releases more than its rate allows, for a minute.
 //! - `ledger-format-1-turnout.json`: a room that oversubscribes, a visitor who came, and how many did.
 //! - `ledger-format-1-active.json`: a room with a limit of active visitors, a slice that is over, and a guard's report.
 //! - `ledger-format-1-help.json`: a visitor who asked for help.
@@ -61,6 +62,7 @@ const OVERFLOW: &str = "ledger-format-1-overflow.json";
 const OBSERVE: &str = "ledger-format-1-observe.json";
 const STOCK: &str = "ledger-format-1-stock.json";
 const EDGE: &str = "ledger-format-1-edge.json";
+const RELEASE: &str = "ledger-format-1-release.json";
 const TURNOUT: &str = "ledger-format-1-turnout.json";
 const ACTIVE: &str = "ledger-format-1-active.json";
 const HELP: &str = "ledger-format-1-help.json";
@@ -318,6 +320,17 @@ fn a_room_with_a_stock_is_read() {
     assert_eq!(items[&Key::Status(15).id()]["stock"], number(5000u64));
 }
 
+/// Releases more than its rate allows, for a minute.
+fn releasing_room() -> Room {
+    let valves = "0=3300 1700000000005=3350 1700000060005=3300".parse().unwrap();
+    Room { extra: Some("50/1700000060005".parse().unwrap()), valves, ..room() }
+}
+
+#[test]
+fn a_room_that_releases_more_than_its_rate_allows_is_read() {
+    assert_eq!(decode_room(&read(RELEASE)[&Key::Room.id()]), Ok(releasing_room()));
+}
+
 /// Releases more than its rate, because some don't come.
 fn oversubscribed_room() -> Room {
     let settings = Settings { oversubscribe: Some(30.try_into().unwrap()), ..room().settings };
@@ -527,7 +540,9 @@ fn pattern(id: &str, attribute: &str) -> String {
 
 #[test]
 fn the_fixtures_have_every_attribute_that_is_stored() {
-    let all = [FIRST, COMPLETE, CLOSING, CLOSED, OVERFLOW, OBSERVE, STOCK, TURNOUT, HELP, ACTIVE, EDGE];
+    let all = [
+        FIRST, COMPLETE, CLOSING, CLOSED, OVERFLOW, OBSERVE, STOCK, RELEASE, TURNOUT, HELP, ACTIVE, EDGE,
+    ];
     let items = all.into_iter().flat_map(read);
     let names = items.flat_map(|(id, item)| {
         let names = item.into_keys().filter(|name| !matches!(name.as_str(), "id" | "format"));
@@ -547,6 +562,7 @@ fn no_fixture_is_lost() {
         (OVERFLOW, overflow_items),
         (OBSERVE, observing_items),
         (STOCK, selling_items),
+        (RELEASE, || vec![encode_room(&releasing_room())]),
         (TURNOUT, oversubscribed_items),
         (HELP, || vec![call_item()]),
         (ACTIVE, limited_items),

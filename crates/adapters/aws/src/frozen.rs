@@ -111,9 +111,10 @@ fn room() -> Room {
     let notice = Notice { text: "Sold out".parse().unwrap(), link };
     let rehearsal = Some("abcdefghijkmnpqr".parse().unwrap());
     let stock = Some("5000/17".parse().unwrap());
+    let extra = Some("50/1700000060000".parse().unwrap());
     let turnout = Some("4800/6000".parse().unwrap());
     let (while_full, report_key) = (Some(Rate::MIN), Some(ReportKeyDigest::stored("5e")));
-    let room = Room { closes, ends, then_off, stock, notice, turnout, while_full, report_key, ..room };
+    let room = Room { closes, ends, then_off, stock, extra, notice, turnout, while_full, report_key, ..room };
     Room { throttled: Some(Rate::MIN), highest_rate: Some(Rate::MAX), valves, opens, rehearsal, ..room }
 }
 

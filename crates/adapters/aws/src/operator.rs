@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn a_change_writes_the_whole_room_and_removes_what_it_does_not_have() {
         let held = Room { throttled: Some(Rate::MIN), ..room() };
-        let ahead = "#opens, #closes, #ends, #then_off, #stock, #notice, #link";
+        let ahead = "#opens, #closes, #ends, #then_off, #stock, #extra, #notice, #link";
         assert!(update(&held, &room()).ends_with(&format!(
             "REMOVE #health, #mode, #oversubscribe, #edge, #active_visitors, #idle_seconds, #session_seconds, {ahead}, #throttled, #turnout, #while_full, #report_key, #highest_rate, #valves, #rehearsal"
         )));

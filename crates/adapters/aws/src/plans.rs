@@ -10,16 +10,18 @@ use std::time::Duration;
 
 use futures_util::future;
 use waitroom::ports::{
-    ConsumerRun, Fault, PlanRecord, Plans, PortError, PortResult, SliceProgress, Slices, StatusBoard, Taken,
+    ConsumerRun, Fault, LineStatusReader, PlanRecord, Plans, PortError, PortResult, SliceProgress, Slices,
+    StatusBoard, Taken,
 };
-use waitroom::{LineProgress, LineReach, LineStatus, Plan, SliceAdmissions, SliceId};
+use waitroom::{LineProgress, LineReach, LineStatus, Plan, Room, SliceAdmissions, SliceId};
 
 use crate::AwsStore;
 use crate::expressions;
 use crate::items::{
     ItemError, PermitItem, ProgressItem, SlicesItem, decode_plan, delete_later, encode_plan, item, missing,
 };
-use crate::keys::Key;
+use crate::keys::{Key, STATUS_COPIES};
+use crate::room_item::decode_status;
 use crate::table::{Write, Written};
 
 /// How many of the latest plans stay open whatever their window, because the trigger reads two.
@@ -240,6 +242,20 @@ impl StatusBoard for AwsStore {
         let shown = expressions::publish(status);
         let differs = |key: &Key| found.get(&key.id()).is_none_or(|copy| !shown.is_in(copy));
         self.write_copies(Key::STATUS.map(Key::Status).filter(differs), status).await
+    }
+}
+
+impl LineStatusReader for AwsStore {
+    /// Reads one of the copies, as a poll does.
+    async fn line_status(&self, room: &Room) -> PortResult<LineStatus> {
+        const READ: &str = "read the line's status";
+        // Any of them, so that no copy is read more than the others.
+        let copies = u64::from(STATUS_COPIES);
+        let key = Key::Status(u8::try_from(self.now().as_millis() % copies).unwrap_or_default());
+        let copy = self.table.get_a_copy(READ, key).await?.ok_or_else(|| missing(READ, key))?;
+        let status = decode_status(key, &copy).map_err(PortError::broken(READ))?;
+        // What was left of another stock may still be there.
+        Ok(LineStatus { left: status.left.filter(|_| room.stock.is_some()), ..status })
     }
 }
 

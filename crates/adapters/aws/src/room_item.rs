@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use pass::ReportKeyDigest;
-use waitroom::{ActiveLimit, Lifetimes, Message, Mode, Notice, Room, Settings};
+use waitroom::{ActiveLimit, Lifetimes, LineStatus, Message, Mode, Notice, Room, Settings};
 
 use crate::items::{Item, ItemError, Reader, flag, item, number, text, time};
 use crate::keys::Key;
@@ -25,6 +25,7 @@ fn room_attributes(room: &Room) -> Attributes<34> {
         ends,
         then_off,
         stock,
+        extra,
         notice,
         throttled,
         turnout,
@@ -74,6 +75,7 @@ fn room_attributes(room: &Room) -> Attributes<34> {
         ("ends", ends.map(time)),
         ("then_off", then_off.then(|| flag(true))),
         ("stock", stock.as_ref().map(text)),
+        ("extra", extra.as_ref().map(text)),
         ("notice", some_text(&notice.text).map(text)),
         ("link", notice.link.as_ref().map(text)),
         ("throttled", throttled.map(|rate| number(rate.get()))),
@@ -136,6 +138,7 @@ pub(crate) fn decode_room(item: &Item) -> Result<Room, ItemError> {
         ends: room.optional("ends", Reader::time)?,
         then_off: room.optional("then_off", Reader::flag)?.unwrap_or_default(),
         stock: room.optional("stock", Reader::parsed)?,
+        extra: room.optional("extra", Reader::parsed)?,
         notice: Notice {
             text: room.optional("notice", Reader::parsed)?.unwrap_or_default(),
             link: room.optional("link", Reader::parsed)?,
@@ -209,6 +212,21 @@ pub(crate) fn encode_first_status(digit: u8, room: &Room) -> Item {
     status
 }
 
+/// What a poll reads of a copy.
+pub(crate) fn decode_status(key: Key, copy: &Item) -> Result<LineStatus, ItemError> {
+    let status = Reader::open(key, copy)?;
+    let left = status.optional("left", Reader::number)?;
+    Ok(LineStatus {
+        reached: status.number("served")?,
+        overtaken: status.optional("passed", Reader::number)?.unwrap_or_default(),
+        disorder: status.optional("disorder", Reader::number)?.unwrap_or_default(),
+        waiting: status.number("waiting")?,
+        rate: status.bounded::<_, u32>("rate")?,
+        slow: status.flag("slow")?,
+        left: left.map(|left| u32::try_from(left).unwrap_or(u32::MAX)),
+    })
+}
+
 fn some_text(text: &Message) -> Option<&Message> {
     Some(text).filter(|text| !text.as_str().is_empty())
 }
@@ -221,7 +239,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use waitroom::{Rate, RoomState, Stretch, Timestamp, ValveSchedule};
+    use waitroom::{LineReach, Rate, RoomState, Stretch, Timestamp, ValveSchedule};
 
     use super::*;
 
@@ -242,6 +260,7 @@ mod tests {
         "closes",
         "ends",
         "stock",
+        "extra",
         "notice",
         "link",
         "rehearsal",
@@ -277,6 +296,7 @@ mod tests {
             ends: Some(Timestamp::from_millis(1_700_000_800_000)),
             then_off: true,
             stock: Some("5000/17".parse().unwrap()),
+            extra: Some("50/1700000060000".parse().unwrap()),
             notice: notice(),
             valves: "0=3300 1700000000000=closed".parse().unwrap(),
             stretch: Stretch::MAX,
@@ -296,7 +316,7 @@ mod tests {
         plain.settings.health = None;
         plain.throttled = None;
         (plain.opens, plain.closes, plain.ends) = (None, None, None);
-        (plain.then_off, plain.stock, plain.notice) = (false, None, Notice::default());
+        (plain.then_off, plain.stock, plain.extra, plain.notice) = (false, None, None, Notice::default());
         plain.valves = ValveSchedule::default();
         plain.rehearsal = None;
         (plain.settings.active, plain.while_full, plain.report_key) = (None, None, None);
@@ -331,8 +351,12 @@ mod tests {
         let absent = ["observes", "opens", "closes", "ends", "stock", "notice", "link", "rehearsal"];
         assert!(absent.iter().all(|name| !encode_status(0, &plain).contains_key(*name)));
         assert_eq!(absent_from_status(&plain), absent);
-        let first = encode_first_status(0, &room());
+        let mut first = encode_first_status(0, &room());
         assert_eq!((&first["served"], &first["waiting"]), (&number(0u64), &number(0u64)));
+        let new = LineStatus::of(&room(), LineReach::default(), 0, None);
+        assert_eq!(decode_status(Key::Status(0), &first), Ok(new));
+        first.insert("left".into(), number(7u64));
+        assert_eq!(decode_status(Key::Status(0), &first), Ok(LineStatus { left: Some(7), ..new }));
     }
 
     #[test]

@@ -66,6 +66,12 @@ impl Table {
         Ok(call(attempt, || request.clone().send()).await?.item)
     }
 
+    /// An item as it is now or was a moment ago, which costs half.
+    pub(crate) async fn get_a_copy(&self, attempt: &'static str, key: Key) -> PortResult<Option<Item>> {
+        let request = self.client.get_item().table_name(&self.name).set_key(Some(primary(key)));
+        Ok(call(attempt, || request.clone().send()).await?.item)
+    }
+
     /// An item, decoded.
     pub(crate) async fn read<T>(
         &self,

@@ -1,7 +1,7 @@
 //! What an order changed, a line for each change, for the person who gave it.
 
 use document::words;
-use waitroom::{Mode, Room, Timestamp};
+use waitroom::{Extra, Mode, Room, Timestamp, Turning};
 
 use crate::{ChangedRoom, Order};
 
@@ -18,11 +18,8 @@ impl ChangedRoom {
             order,
             Order::SetRate { .. } | Order::Mode { .. } | Order::Message { .. } | Order::Stretch { .. }
         );
-        let ahead: Vec<_> = ahead(after)
-            .into_iter()
-            .filter(|_| !is_a_setting)
-            .filter_map(|(does, at, ..)| Some(instant(does, at?, now)))
-            .collect();
+        let ahead = after.ahead().filter(|_| !is_a_setting);
+        let ahead: Vec<_> = ahead.map(|(turns, at)| instant(turns, at, now)).collect();
         let why = if ahead.is_empty() { "already set".into() } else { ahead.join("; ") };
         vec![format!("nothing changed: {why}")]
     }
@@ -51,7 +48,12 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
         let again = if is_new { " anew" } else { "" };
         room.stock.map(|stock| format!("{}{again}", words::count(stock.size.get().into())))
     };
-    let rows: [(&str, Shown<'_>, &str); 9] = [
+    let extra = |room: &Room| {
+        room.extra.map(|Extra { visitors, until }| {
+            format!("{} more until {}", words::count(visitors.get().into()), words::at(until))
+        })
+    };
+    let rows: [(&str, Shown<'_>, &str); 10] = [
         ("rate", &|room| room.settings.rate.to_string(), &format!("{in_force}{held}")),
         ("mode", &|room| room.settings.mode.to_string(), mode_in_force(after, in_force)),
         ("message", &|room| format!("{:?}", room.settings.message.as_str()), ""),
@@ -60,6 +62,7 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
         ("then", &|room| then(room).into(), ""),
         ("stretch", &|room| room.stretch.to_string(), ""),
         ("stock", &|room| or_none(stock(room)), in_force),
+        ("release", &|room| or_none(extra(room)), in_force),
         ("room", &|room| room.state.to_string(), if with_opening { "" } else { in_force }),
     ];
     rows.into_iter()
@@ -89,31 +92,36 @@ fn mode_in_force<'a>(after: &Room, at_once: &'a str) -> &'a str {
     }
 }
 
-/// What a room does by itself, when, what visitors see of it, and whether it has happened.
-fn ahead(room: &Room) -> [(&'static str, Option<Timestamp>, &'static str, bool); 3] {
-    [
-        ("opens", room.opens, "until then visitors join and wait", room.releases()),
-        ("closes", room.closes, "from then on nobody new joins", !room.takes_newcomers()),
-        ("ends", room.ends, "from then on nobody is let in", room.is_over()),
-    ]
-}
-
-/// What changes about that. What has happened already is in the state.
+/// What changes about the states that follow by themselves. What has happened already is in the state.
 fn changes_ahead(before: &Room, after: &Room, now: Timestamp) -> Vec<String> {
-    let both = ahead(before).into_iter().zip(ahead(after));
-    let lines = both.filter_map(|((does, before, ..), (_, at, seen, has_happened))| match (before, at) {
-        (before, Some(at)) if before != Some(at) => {
-            let instead = before.map(|before| format!(" (not at {})", words::at(before))).unwrap_or_default();
-            Some(format!("{}{instead}; {seen}", instant(does, at, now)))
-        }
-        (Some(before), None) if !has_happened => Some(format!("no longer {does} at {}", words::at(before))),
-        _ => None,
-    });
+    let until = |turns| match turns {
+        Turning::Opens => "; until then visitors join and wait",
+        Turning::Closes => "; from then on nobody new joins",
+        _ => "; from then on nobody is let in",
+    };
+    let when = |room: &Room, turns| room.ahead().find(|(other, _)| *other == turns).map(|(_, at)| at);
+    let lines =
+        Turning::OF_STATE.into_iter().filter_map(|turns| match (when(before, turns), when(after, turns)) {
+            (before, Some(at)) if before != Some(at) => {
+                let instead =
+                    before.map(|before| format!(" (not at {})", words::at(before))).unwrap_or_default();
+                Some(format!("{}{instead}{}", instant(turns, at, now), until(turns)))
+            }
+            (Some(before), None) => {
+                let has_happened = match turns {
+                    Turning::Opens => after.releases(),
+                    Turning::Closes => !after.takes_newcomers(),
+                    _ => after.is_over(),
+                };
+                (!has_happened).then(|| format!("no longer {turns} at {}", words::at(before)))
+            }
+            _ => None,
+        });
     lines.collect()
 }
 
-fn instant(does: &str, at: Timestamp, now: Timestamp) -> String {
-    format!("{does} at {}, {}", words::at(at), words::ahead(at, now))
+fn instant(turns: Turning, at: Timestamp, now: Timestamp) -> String {
+    format!("{turns} at {}, {}", words::at(at), words::ahead(at, now))
 }
 
 #[cfg(test)]

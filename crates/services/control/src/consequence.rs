@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use document::words;
 use pass::{KeyState, PublishedKey};
-use waitroom::{Notice, Rate, RoomId, RoomState, StockSize, Timestamp};
+use waitroom::{ExtraSize, Notice, Rate, RoomId, RoomState, StockSize, Timestamp};
 
 use crate::{ControlError, OperatedRoom, Order, Status};
 
@@ -42,6 +42,9 @@ impl<'a> OrderQuestion<'a> {
     fn about(order: &'a Order) -> Option<Self> {
         Some(match order {
             Order::SetRate { rate } => Self::new("Set this rate?", |status, _| surprise(*rate, status)),
+            Order::Release { visitors } => {
+                Self::new("Let them in?", |status, _| releasing(*visitors, status))
+            }
             Order::OpenAt { at } => {
                 Self::new("Let nobody enter until then?", |status, now| opening(status, *at, now))
             }
@@ -116,6 +119,22 @@ fn surprise(rate: Rate, status: &Status) -> Option<String> {
     } else {
         (factor > 3.0).then_some(times)
     }
+}
+
+/// What is to know of a release that is as large as the rate of ten minutes, or that goes against the throttle. A room that refuses it
+/// says so itself.
+fn releasing(visitors: ExtraSize, status: &Status) -> Option<String> {
+    const MANY_SECONDS: u64 = 600;
+    let room = &status.room;
+    let seconds = (u64::from(visitors.get()) * 60).div_ceil(room.rate().get().into());
+    let is_much = seconds > MANY_SECONDS || room.is_slowed();
+    (is_much && room.releases()).then(|| {
+        let (visitors, rate) = (words::count(visitors.get().into()), words::count(room.rate().get().into()));
+        let as_in = words::time(seconds);
+        let held = if room.is_slowed() { ", to which the throttle holds it while the shop is slow or fails" } else { "" };
+        let name = &room.settings.room;
+        format!("{visitors} more would be let into {name} within a minute, beside its {rate} a minute{held}: as many as otherwise in {as_in}")
+    })
 }
 
 /// `2.5 times`, `10 times`, `1,000 times`.
@@ -308,6 +327,25 @@ mod tests {
         );
         status.line.waiting = 0;
         assert!(told(&end, &status).contains("; nobody waits; "));
+    }
+
+    #[test]
+    fn a_release_is_asked_about_if_it_is_large_or_against_the_throttle() {
+        let mut status = suffering();
+        let mut asked = |visitors, throttled: Option<u32>| {
+            status.room.throttled = throttled.map(|rate| Rate::new(rate).unwrap());
+            let order = Order::Release { visitors: ExtraSize::new(visitors).unwrap() };
+            Consequence::of(&order, &status, NOW).map(|asked| asked.told)
+        };
+        assert_eq!(asked(6000, None), None, "ten minutes of 600");
+        let large = "9,000 more would be let into spring-sale within a minute, beside its 600 a minute: as many as otherwise \
+                     in 15 min";
+        assert_eq!(asked(9000, None).as_deref(), Some(large));
+        let held = "beside its 60 a minute, to which the throttle holds it while the shop is slow or fails: as many as otherwise in 1 s";
+        assert!(asked(1, Some(60)).unwrap().ends_with(held));
+        status.room.state = RoomState::Paused;
+        let order = Order::Release { visitors: ExtraSize::MAX };
+        assert_eq!(Consequence::of(&order, &status, NOW), None, "it is refused");
     }
 
     /// A room that is on, with so many released in this epoch, released in the last windows, and waiting.

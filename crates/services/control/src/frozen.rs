@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use waitroom::ports::{Fault, PortError, ThrottleStore};
 use waitroom::throttle_rules::{Baseline, Finding, SAMPLE_SIZE, Sample, Verdict};
 use waitroom::{
-    ActiveCount, ActiveLimit, AuditedChange, HelpCode, Mode, Notice, Rate, StockSize, Stretch, Timestamp,
+    ActiveCount, ActiveLimit, AuditedChange, Extra, HelpCode, Mode, Notice, Rate, StockSize, Stretch,
+    Timestamp,
 };
 
 use crate::fixture::{NOW, WaitingRoom};
@@ -37,6 +38,7 @@ fn orders(key: &str, code: HelpCode) -> Vec<Order> {
         Order::Stretch { factor: Stretch::MAX },
         Order::Pause,
         Order::On,
+        Order::Release { visitors: 50.try_into().unwrap() },
         Order::Off,
         Order::OpenAt { at: NOON },
         Order::OpenAt { at: NOON + Duration::from_mins(1) },
@@ -110,6 +112,7 @@ fn complete(reply: Reply) -> Reply {
     status.line.left = Some(7);
     let count = ActiveCount { sessions: 5, expected: 2, planned: 1, guards: 1, reported: Some(NOON) };
     status.active = Some(ActiveStatus { limit: 9, count });
+    status.room.extra = Some(Extra { visitors: 50.try_into().unwrap(), until: NOON });
     (status.room.while_full, status.room.report_key) = (Some(Rate::MIN), Some(digest()));
     let (idle, session) = (ActiveLimit::DEFAULT_IDLE, ActiveLimit::DEFAULT_SESSION);
     status.room.settings.active = Some(ActiveLimit { visitors: 9, idle, session });

@@ -26,6 +26,7 @@ mod opening_time;
 mod operated_room;
 mod order;
 mod rehearsal;
+mod release;
 mod reply;
 mod socket;
 mod status;
@@ -98,6 +99,11 @@ async fn carry_out(
         Order::SetRate { rate } => {
             let set = move |room: &mut Room| room.settings.rate = rate;
             change(ledger, "set the rate", AuditSubject::Rate, who, set).await?
+        }
+        Order::Release { visitors } => {
+            let refusal = move |room: &Room| release::refusal(room, visitors);
+            let release = move |room: &mut Room| room.release(visitors);
+            change_unless(ledger, "release more", AuditSubject::State, who, refusal, release).await?
         }
         Order::Mode { mode } => {
             let refusal = move |room: &Room| mode::refusal(room, mode);

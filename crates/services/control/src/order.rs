@@ -3,7 +3,8 @@ use std::time::Duration;
 use pass::{KeyRecord, ReportKeyDigest};
 use serde::{Deserialize, Serialize};
 use waitroom::{
-    Epoch, HelpCode, Message, Mode, Notice, Rate, RehearsalMark, RoomState, StockSize, Stretch, Timestamp,
+    Epoch, ExtraSize, HelpCode, Message, Mode, Notice, Rate, RehearsalMark, RoomState, StockSize, Stretch,
+    Timestamp,
 };
 
 /// What an operator tells a room to do. In JSON: `{"order": "set-rate", "rate": 600}`.
@@ -14,6 +15,10 @@ pub enum Order {
     Status,
     SetRate {
         rate: Rate,
+    },
+    /// So many more than the rate allows are released within a minute, and then it's the rate again.
+    Release {
+        visitors: ExtraSize,
     },
     /// Whether newcomers go straight in: never, while nobody waits, or always.
     Mode {
@@ -126,7 +131,9 @@ pub enum Order {
 impl Order {
     /// The word for a [stock](waitroom::Stock) among what the functions of a room know.
     pub const STOCK: &str = "stock";
-    /// The same for the mode in which newcomers go straight in.
+    /// The same for a release beyond the rate.
+    pub const RELEASE: &str = "release";
+    /// For the mode in which newcomers go straight in.
     pub const OVERFLOW: &str = Mode::Overflow.as_str();
     /// And for the one in which everybody does.
     pub const OBSERVE: &str = Mode::Observe.as_str();
@@ -139,13 +146,14 @@ impl Order {
         }
     }
 
-    /// What only rooms of later versions know, if it leads to that: a state, a stock or a mode. A room on one machine refuses such
+    /// What only rooms of later versions know, if it leads to that: a state, a stock, a release or a mode. A room on one machine refuses such
     /// an order, because it cannot read it. On AWS, whoever gives the order has to ask.
     pub fn needs(&self) -> Option<&'static str> {
         match self {
             Self::Close { .. } | Self::CloseAt { .. } => Some(RoomState::Closed.as_str()),
             Self::End { .. } | Self::EndAt { .. } => Some(RoomState::Ended.as_str()),
             Self::CloseAfter { .. } => Some(Self::STOCK),
+            Self::Release { .. } => Some(Self::RELEASE),
             Self::Mode { mode: Mode::Overflow } => Some(Self::OVERFLOW),
             Self::Mode { mode: Mode::Observe } => Some(Self::OBSERVE),
             // Written out, so that nobody forgets to ask this of another order.

@@ -36,6 +36,12 @@ pub(crate) async fn begin(
              `beekeeper close --never`",
         ));
     }
+    if let Some(extra) = room.extra {
+        return Ok(failed(format!(
+            "releases {} more until {}, and a rehearsal measures the rate; rehearse from then on",
+            extra.visitors, extra.until
+        )));
+    }
     let waiting = store.line().waiting().await?;
     if waiting > 0 {
         return Ok(Reply::failed(format!(

@@ -2,7 +2,7 @@
 
 use document::{CheckMark, words};
 use waitroom::throttle_rules::{Finding, Verdict};
-use waitroom::{Mode, Room, RoomState, Stretch, Timestamp, Valve};
+use waitroom::{Mode, Room, RoomState, Stretch, Timestamp, Turning, Valve};
 
 use crate::wording::{
     active, alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, refusals_missing,
@@ -90,10 +90,15 @@ fn urgent(status: &Status) -> Vec<StatusLine> {
 fn ahead(status: &Status, now: Timestamp) -> impl Iterator<Item = StatusLine> {
     let room = &status.room;
     let stock = stock(status).map(|left| StatusLine::new("stock", format!("{left}, then the room ends")));
-    let instants = [("opens", room.opens), ("closes", room.closes), ("ends", room.ends)];
-    let instants = instants.into_iter().filter_map(move |(what, at)| {
-        let at = at?;
-        Some(StatusLine::new(what, format!("{}, {}", words::at(at), words::ahead(at, now))))
+    let instants = room.ahead().map(move |(turns, at)| {
+        let instant = format!("{}, {}", words::at(at), words::ahead(at, now));
+        match room.extra {
+            Some(extra) if turns == Turning::Slows => {
+                let visitors = words::count(extra.visitors.get().into());
+                StatusLine::new("release", format!("{visitors} more than the rate, until {instant}"))
+            }
+            _ => StatusLine::new(turns.as_str(), instant),
+        }
     });
     stock.into_iter().chain(instants)
 }

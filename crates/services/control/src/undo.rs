@@ -80,9 +80,12 @@ pub(crate) async fn execute(ledger: &impl OperatorLedger, number: u64, who: Auth
     ledger.change("take the last order back", note, revert).await.map(Reply::changed)
 }
 
-/// Which state the room has gone to since the order, though not by it: then nothing is left to take back.
+/// What the room has gone on to since the order, perhaps not by it: then nothing is left to take back.
 fn went_on(reverted: &AuditedChange, room: &Room) -> Option<String> {
     let AuditedChange::State(change) = reverted else { return None };
+    if change.before().extra.is_some() && room.extra.is_none() && change.from == room.state {
+        return Some("its minute is over".into());
+    }
     (change.from != room.state).then(|| {
         format!(
             "the room is {} since, perhaps not by that order; to let visitors join the line and be let in: \

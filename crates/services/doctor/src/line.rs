@@ -2,7 +2,7 @@
 
 use control::{Status, wording};
 use document::words;
-use waitroom::{Room, RoomState, Stretch, Timestamp};
+use waitroom::{Room, RoomState, Stretch, Timestamp, Turning};
 
 use crate::{DoctorCheck, Examined};
 
@@ -78,14 +78,13 @@ fn of_state(status: &Status, fact: String, who: &str) -> DoctorCheck {
 
 /// What the room is, and what it does by itself.
 fn state(room: &Room, now: Timestamp) -> String {
-    let instant =
-        |does: &str, at: Timestamp| format!("{does} at {}, {}", words::at(at), words::ahead(at, now));
-    let opens = room.opens.map(|at| instant(" until it opens", at)).unwrap_or_default();
-    let closes = room.closes.map(|at| instant(", closes", at)).unwrap_or_default();
-    let ends = room.ends.map(|at| instant(", ends", at)).unwrap_or_default();
+    let ahead = room.ahead().map(|(turns, at)| {
+        let link = if turns == Turning::Opens { " until it" } else { "," };
+        format!("{link} {turns} at {}, {}", words::at(at), words::ahead(at, now))
+    });
     let stock =
         room.stock.map(|stock| format!(", ends after a stock of {}", words::count(stock.size.get().into())));
-    format!("{}{opens}{closes}{ends}{}", room.state, stock.unwrap_or_default())
+    format!("{}{}{}", room.state, ahead.collect::<String>(), stock.unwrap_or_default())
 }
 
 /// On AWS the account's limits are compared with the crowd, and this with them.

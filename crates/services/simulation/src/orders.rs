@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use waitroom::{Mode, Rate, Room, RoomState, StockSize};
+use waitroom::{ExtraSize, Mode, Rate, Room, RoomState, StockSize};
 
 /// An order, and how long after the first visitor could come it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,7 @@ pub struct TimedOrder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SimulatedOrder {
     SetRate(Rate),
+    Release(ExtraSize),
     Mode(Mode),
     Pause,
     On,
@@ -28,13 +29,15 @@ pub enum SimulatedOrder {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimedOrderError {
     #[error(
-        "write when, and then what: \"10m set-rate 6k\", \"20m pause\", \"25m on\", \"30m close\", \"30m close --after 5k\" or \"40m end\""
+        "write when, and then what: \"10m set-rate 6k\", \"15m release 500\", \"20m pause\", \"25m on\", \"30m close\", \"30m close --after 5k\" or \"40m end\""
     )]
     Form,
     #[error("an order comes within 7d of the first visitor")]
     TooLate,
     #[error("{0}")]
     Rate(#[from] waitroom::RateError),
+    #[error("{0}")]
+    Release(#[from] waitroom::ExtraSizeError),
     #[error("{0}")]
     Mode(#[from] waitroom::ModeError),
     #[error("{0}")]
@@ -49,7 +52,10 @@ impl TimedOrder {
         let is_state = |order: &&Self| {
             !matches!(
                 order.order,
-                SimulatedOrder::SetRate(_) | SimulatedOrder::Mode(_) | SimulatedOrder::CloseAfter(_)
+                SimulatedOrder::SetRate(_)
+                    | SimulatedOrder::Release(_)
+                    | SimulatedOrder::Mode(_)
+                    | SimulatedOrder::CloseAfter(_)
             )
         };
         let states = orders.iter().filter(is_state);
@@ -62,6 +68,9 @@ impl SimulatedOrder {
     pub(crate) fn apply(self, room: &mut Room) {
         match self {
             Self::SetRate(rate) => room.settings.rate = rate,
+            // The real order is refused.
+            Self::Release(_) if !room.releases() || room.extra.is_some() => {}
+            Self::Release(visitors) => room.release(visitors),
             Self::Mode(mode) => room.settings.mode = mode,
             Self::Pause => room.pause(),
             Self::On => room.turn(RoomState::On),
@@ -86,6 +95,7 @@ impl FromStr for TimedOrder {
         }
         let order = match *order {
             ["set-rate", rate] => SimulatedOrder::SetRate(rate.parse()?),
+            ["release", visitors] => SimulatedOrder::Release(visitors.parse()?),
             ["mode", mode] => SimulatedOrder::Mode(mode.parse()?),
             ["pause"] => SimulatedOrder::Pause,
             ["on"] => SimulatedOrder::On,
@@ -103,6 +113,7 @@ impl fmt::Display for TimedOrder {
         let after = humantime::format_duration(self.after);
         match self.order {
             SimulatedOrder::SetRate(rate) => write!(f, "{after} set-rate {rate}"),
+            SimulatedOrder::Release(visitors) => write!(f, "{after} release {visitors}"),
             SimulatedOrder::Mode(mode) => write!(f, "{after} mode {mode}"),
             SimulatedOrder::Pause => write!(f, "{after} pause"),
             SimulatedOrder::On => write!(f, "{after} on"),
@@ -125,6 +136,7 @@ mod tests {
     fn an_order_is_written_as_it_is_read() {
         for text in [
             "10m set-rate 6000",
+            "15m release 500",
             "0s pause",
             "1h 30m on",
             "2h close",
@@ -151,7 +163,10 @@ mod tests {
         let ends_paused = |orders: &[&str]| {
             TimedOrder::end_paused(&orders.iter().map(|text| order(text).unwrap()).collect::<Vec<_>>())
         };
-        assert!(ends_paused(&["5m pause"]) && ends_paused(&["9m pause", "2m on", "10m set-rate 6"]));
+        assert!(
+            ends_paused(&["5m pause"])
+                && ends_paused(&["9m pause", "2m on", "10m set-rate 6", "11m release 5"])
+        );
         assert!(!ends_paused(&[]) && !ends_paused(&["9m on", "2m pause"]));
     }
 }

@@ -137,7 +137,13 @@ impl Scenario {
             SimulatedOrder::SetRate(rate) => Some(rate),
             _ => None,
         });
-        set.fold(self.rate, Rate::max).increased_by(self.oversubscribe.map_or(0, Oversubscription::get))
+        let more = self.orders.iter().filter_map(|order| match order.order {
+            SimulatedOrder::Release(visitors) => Some(visitors.get()),
+            _ => None,
+        });
+        let highest = set.fold(self.rate, Rate::max);
+        let surplus = self.oversubscribe.map_or(0, Oversubscription::get);
+        highest.increased_by(surplus).plus(more.max().unwrap_or_default())
     }
 
     /// The account, of a room on AWS.

@@ -7,6 +7,8 @@ const app = express();
 app.use(waitingRoom({ room, name, secret, keys: KEYS ? JSON.parse(KEYS) : undefined }));
 app.use((request, response) => {
   const { subject, number } = request.visitor;
+  // They have paid.
+  if (request.path === "/thanks") response.set("Beekeeper-Session", "End").append("Set-Cookie", "basket=");
   response.json({ subject, number: number ?? null });
 });
 app.listen(Number(PORT), "127.0.0.1");

@@ -12,7 +12,8 @@ from beekeeper_pass import PassVerifier
 
 async def shop(scope, receive, send):
     if scope["type"] == "http":
-        headers = [(b"content-type", b"application/json")]
+        paid = [(b"beekeeper-session", b"End"), (b"set-cookie", b"basket=")] if scope["path"] == "/thanks" else []
+        headers = [(b"content-type", b"application/json"), *paid]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         visitor = json.dumps(scope["beekeeper.visitor"]._asdict())
         await send({"type": "http.response.body", "body": visitor.encode()})

@@ -10,7 +10,8 @@ from beekeeper_pass import PassVerifier
 
 
 def shop(environ, start_response):
-    start_response("200 OK", [("Content-Type", "application/json")])
+    paid = [("Beekeeper-Session", "End"), ("Set-Cookie", "basket=")] if environ["PATH_INFO"] == "/thanks" else []
+    start_response("200 OK", [("Content-Type", "application/json"), *paid])
     return [json.dumps(environ["beekeeper.visitor"]._asdict()).encode()]
 
 

@@ -10,10 +10,10 @@ use pass::{KeyRecord, SecretKeys};
 use simulation::SimClock;
 use waitroom::ports::{
     ActiveVisitors, Admissions, Admitted, Clock, ConsumerRun, Delivery, Dispatch, EntryCount, Fault,
-    GuardReports, HelpCalls, KeyBoard, Keys, LineBack, LineFront, LineLength, MinuteLog, NewcomerCount,
-    PermitHolder, Permits, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, RoomReader,
-    SliceProgress, Slices, StatusBoard, StockCount, Taken, ThrottleMemory, ThrottleStore, TicketCounter,
-    TurnoutCount,
+    GuardReports, HelpCalls, KeyBoard, Keys, LineBack, LineFront, LineLength, LineStatusReader, MinuteLog,
+    NewcomerCount, PermitHolder, Permits, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt,
+    RoomReader, SliceProgress, Slices, StatusBoard, StockCount, Taken, ThrottleMemory, ThrottleStore,
+    TicketCounter, TurnoutCount,
 };
 use waitroom::{
     Admission, CountedSlot, DoorPermits, HelpCall, HelpCode, IssuedTickets, KeptReport, LineProgress,
@@ -58,6 +58,7 @@ pub enum PortCall {
     Take,
     Record,
     Reach,
+    Status,
     Progress,
     Publish,
     PublishIfChanged,
@@ -110,6 +111,7 @@ impl PortCall {
             | Self::Newcomers
             | Self::RecentPlans
             | Self::Reach
+            | Self::Status
             | Self::Progress
             | Self::Keys
             | Self::SecretKeys
@@ -468,6 +470,12 @@ impl<S: StatusBoard> StatusBoard for FaultyPorts<S> {
             self.inner.publish_if_changed(status).await
         };
         self.call(PortCall::PublishIfChanged, publish).await
+    }
+}
+
+impl<S: LineStatusReader> LineStatusReader for FaultyPorts<S> {
+    async fn line_status(&self, room: &Room) -> PortResult<LineStatus> {
+        self.call(PortCall::Status, self.inner.line_status(room)).await
     }
 }
 

@@ -283,7 +283,7 @@ impl World {
         limit: Option<&'static dyn PlaceLimit>,
     ) -> Result<DoorAnswer, ProducerError> {
         let producer = self.process().producer.clone();
-        let (shown, asks_for_help) = (request.shown, request.asks_for_help);
+        let DoorRequest { shown, asks_for_help, runs_no_script, .. } = *request;
         let cookies: Vec<_> = request.cookies.iter().map(ToString::to_string).collect();
         let texts = [request.nonce, request.again, request.path];
         let [nonce, again, path] = texts.map(|text| text.map(ToOwned::to_owned));
@@ -292,7 +292,9 @@ impl World {
         self.spawn(async move {
             let cookies: Vec<_> = cookies.iter().map(String::as_str).collect();
             let (nonce, again, path) = (nonce.as_deref(), again.as_deref(), path.as_deref());
-            let request = DoorRequest { shown, cookies: &cookies, nonce, asks_for_help, again, limit, path };
+            let cookies = &cookies;
+            let request =
+                DoorRequest { shown, cookies, nonce, asks_for_help, runs_no_script, again, limit, path };
             let result = producer.answer(&request).await;
             *answer.lock() = Some(result);
         });

@@ -11,6 +11,7 @@ use crate::{Client, RoomUnderTest};
 pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
     messages_arrive_as_they_were_written(room, client);
     rates_arrive(room, client);
+    a_release_lets_in_who_waits_and_leaves_the_rate(room, client);
     paused_keeps_places(room, client);
     whoever_asks_for_help_is_let_in_by_hand(room, client);
     a_room_opens_by_itself(room, client);
@@ -86,6 +87,16 @@ fn rates_arrive(room: &impl RoomUnderTest, client: &Client) {
     order(4321);
     eventually("the new rate", || (client.get("/polling").json()["rate"] == 4321).then_some(()));
     order(before);
+}
+
+fn a_release_lets_in_who_waits_and_leaves_the_rate(room: &impl RoomUnderTest, client: &Client) {
+    pause(room, client);
+    let rate = client.get("/polling").json()["rate"].clone();
+    let place = client.join();
+    room.order(Order::On);
+    room.order(Order::Release { visitors: 500.try_into().expect("a size") });
+    eventually("let in", || (client.get_with("/polling", &place).json()["allow"] == true).then_some(()));
+    assert_eq!(client.get("/polling").json()["rate"], rate, "pages reckon with the rate that lasts");
 }
 
 fn paused_keeps_places(room: &impl RoomUnderTest, client: &Client) {

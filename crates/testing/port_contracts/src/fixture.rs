@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use waitroom::ports::{
     ActiveVisitors, Admissions, AuditTrail, EntryCount, HelpCalls, HelpDesk, KeyAdmin, Keys, LineBack,
-    LineFront, LineLength, MinuteLog, NewcomerCount, Permits, Plans, QuietSwitch, RoomReader, Slices,
-    StatusBoard, StockCount, Store, ThrottleStore, TicketCounter, TurnoutCount,
+    LineFront, LineLength, LineStatusReader, MinuteLog, NewcomerCount, Permits, Plans, QuietSwitch,
+    RoomReader, Slices, StatusBoard, StockCount, Store, ThrottleStore, TicketCounter, TurnoutCount,
 };
 use waitroom::{Room, Timestamp};
 
@@ -26,6 +26,7 @@ pub trait LedgerPorts:
     + Plans
     + Slices
     + StatusBoard
+    + LineStatusReader
     + Keys
     + KeyAdmin
     + ThrottleStore
@@ -49,6 +50,7 @@ impl<L> LedgerPorts for L where
         + Plans
         + Slices
         + StatusBoard
+        + LineStatusReader
         + Keys
         + KeyAdmin
         + ThrottleStore

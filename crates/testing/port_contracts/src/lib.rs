@@ -110,6 +110,7 @@ macro_rules! port_contracts {
             keys::a_rotation_is_asked_for_once_and_noted,
             keys::a_dropped_key_is_unpublished_and_noted,
             room::a_status_can_be_published,
+            room::a_status_is_read_with_what_is_left,
         }
     };
     (@clauses $attributes:tt $fixture:ty, $run:path, $($module:ident :: $clause:ident),* $(,)?) => {

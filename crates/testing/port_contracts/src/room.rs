@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use futures_util::future;
-use waitroom::ports::{QuietSwitch, RoomReader, StatusBoard, ThrottleStore};
-use waitroom::{LineStatus, Notice, Rate, RoomState, Valve};
+use waitroom::ports::{LineStatusReader, QuietSwitch, RoomReader, StatusBoard, ThrottleStore};
+use waitroom::{LineReach, LineStatus, Notice, Rate, RoomState, Valve};
 
 use crate::Fixture;
 
@@ -163,4 +163,23 @@ pub async fn a_status_can_be_published<F: Fixture>() {
         left: None,
     };
     fixture.ledger().publish(status).await.expect("publish");
+}
+
+pub async fn a_status_is_read_with_what_is_left<F: Fixture>() {
+    let fixture = F::new().await;
+    let room = fixture.ledger().room_now().await.expect("room");
+    let new = LineStatus::of(&room, LineReach::default(), 0, None);
+    assert_eq!(fixture.ledger().line_status(&room).await.expect("status"), new);
+    fixture.change_room(|room| room.sell(7.try_into().expect("not 0"))).await;
+    let room = fixture.ledger().room_now().await.expect("room");
+    let selling = LineStatus { left: Some(7), ..new };
+    fixture.ledger().publish(selling).await.expect("publish");
+    // It may be a few seconds old.
+    for _ in 0..200 {
+        if fixture.ledger().line_status(&room).await.expect("status") == selling {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("the status does not say what is left");
 }

@@ -52,6 +52,7 @@ const CROWD: &str = "room-format-1-10000.redb.gz";
 const TOGETHER: &str = "room-format-2.redb.gz";
 const STOCK: &str = "room-format-2-stock.redb.gz";
 const HELP: &str = "room-format-2-help.redb.gz";
+const RELEASE: &str = "room-format-2-release.redb.gz";
 const TURNOUT: &str = "room-format-2-turnout.redb.gz";
 
 fn path(name: &str) -> PathBuf {
@@ -320,6 +321,7 @@ fn no_fixture_is_lost() {
     assert_fixture(&path(TOGETHER), write_together);
     assert_fixture(&path(STOCK), write_stock);
     assert_fixture(&path(HELP), write_help);
+    assert_fixture(&path(RELEASE), write_release);
     assert_fixture(&path(TURNOUT), write_turnout);
 }
 
@@ -349,6 +351,33 @@ fn a_stock_is_counted_on() {
     assert_eq!(room.valves.last().unwrap().valve.stock(), Some(stock));
     let answers = block_on(store.admit_from(stock, admissions([2, 3, 4]))).unwrap();
     assert_eq!(answers, [Some(Admitted::Now), Some(Admitted::Now), None]);
+}
+
+fn write_release() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
+    let release = |room: &mut Room| room.release(50.try_into().unwrap());
+    block_on(store.change("release more", note, release)).unwrap();
+    store.close();
+    pack(directory.path(), RELEASE);
+}
+
+#[test]
+fn a_release_beyond_the_rate_goes_on_until_its_end() {
+    let directory = unpacked(RELEASE);
+    let store = open(directory.path());
+    let room = block_on(store.room()).unwrap();
+    let extra = room.extra.unwrap();
+    let (more, back) = (room.valve_at(extra.until - Duration::from_millis(1)), room.valve_at(extra.until));
+    assert_eq!((extra.visitors.get(), more.from + Duration::from_mins(1)), (50, back.from));
+    assert_eq!(
+        [more, back].map(|change| change.valve.rate()),
+        [Some(room.rate().plus(50)), Some(room.rate())]
+    );
+    let entries = block_on(store.entries(1)).unwrap();
+    let told: Vec<_> = entries.into_iter().map(|entry| entry.change.to_string()).collect();
+    assert_eq!(told, [format!("release: none -> 50 more until {}", extra.until)]);
 }
 
 fn call() -> HelpCall {

@@ -56,6 +56,15 @@ fn a_rate_that_is_set_holds_from_then_on() {
 }
 
 #[test]
+fn a_release_lets_so_many_more_in_within_its_minute() {
+    let event = run(on_one_machine(4000, "spike", 600), &["2m release 300"]);
+    let minutes: Vec<_> = event.minutes.iter().take(5).map(|minute| minute.released).collect();
+    for (released, expected) in minutes.iter().zip([600, 600, 900, 600, 600]) {
+        assert!(released.abs_diff(expected) <= 40, "{minutes:?}");
+    }
+}
+
+#[test]
 fn nobody_is_released_during_a_pause() {
     let event = run(on_aws(3000, "spike", 600), &["4m on", "2m pause"]);
     let of_pause = released(&event, 2..4);

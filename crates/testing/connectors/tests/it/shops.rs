@@ -1,5 +1,7 @@
 //! Each connector in front of a shop in its language, over HTTP.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use connectors::{Answer, Expected, PassVerdict, Shop, ShopsRoom, Vectors, Visitor};
@@ -119,5 +121,49 @@ fn each_request_is_answered_as_it_should_be() {
                 assert_eq!(answer.headers["cache-control"], "no-store", "{place}");
             }
         }
+    }
+}
+
+/// Their last page still loads its images, and then they need a new place.
+#[test]
+#[ignore = "needs Node.js, Python and PHP: cargo xtask test connectors"]
+fn a_visit_that_the_shop_ends_leads_to_the_room_for_a_new_place() {
+    let vectors = Vectors::read().unwrap();
+    let lasting = format!("__Host-bk_sale_session={}", vectors.sessions[0].cookie);
+    let Visitor { subject, .. } = vectors.sessions[0].enters.clone().unwrap();
+    for shop in shops(&vectors) {
+        let language = shop.language;
+        let ask = |target: &str, accept: &str, cookie: &str| {
+            Answer::of(shop.port(), "GET", target, accept, cookie).unwrap()
+        };
+        assert_eq!(ask("/", HTML, &lasting).cookies, [""; 0], "{language}: nothing ends by itself");
+        let thanks = ask("/thanks", HTML, &lasting);
+        assert_eq!(visitor(&thanks), vectors.sessions[0].enters, "{language}");
+        assert_eq!(thanks.headers.get("beekeeper-session"), None, "{language}: browsers need not know");
+        assert!(
+            thanks.cookies.contains(&"basket=".to_owned()),
+            "{language}: the shop's own stays: {thanks:?}"
+        );
+
+        let farewell = set(&thanks, "__Host-bk_sale_session", 30).unwrap();
+        let images = visitor(&ask("/", "image/*", &format!("__Host-bk_sale_session={farewell}")));
+        assert_eq!(images, vectors.sessions[0].enters, "{language}");
+        let ends: u64 = farewell.split('.').nth(2).unwrap().parse().unwrap();
+        let in_half_a_minute = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 30;
+        assert!(ends <= in_half_a_minute && ends + 20 >= in_half_a_minute, "{language}: {farewell}");
+
+        let ended = set(&thanks, "__Host-bk_sale_ended", 86_400).unwrap();
+        assert_eq!(ended, subject, "{language}");
+        let ended = format!("__Host-bk_sale_ended={ended}");
+        let away = ask("/a", HTML, &ended);
+        let door = format!("{}/beekeeper?again={subject}", vectors.room);
+        assert_eq!((away.status, away.headers.get("location")), (302, Some(&door)), "{language}: {away:?}");
+        assert_eq!(ask("/a", "image/*", &ended).status, 403, "{language}");
+        let back = ask(&format!("/a?bk_pass={}", vectors.passes[0].pass), HTML, &ended);
+        assert!(session_of(&back).is_some(), "{language}: with their new place they come in: {back:?}");
+
+        let forged = ask("/a", HTML, "__Host-bk_sale_ended=a&b=c");
+        let door = format!("{}/beekeeper", vectors.room);
+        assert_eq!(forged.headers.get("location"), Some(&door), "{language}: no more than a subject");
     }
 }

@@ -11,6 +11,7 @@
 mod active;
 mod closing;
 mod door;
+mod extra;
 mod faults;
 mod help;
 mod keys;

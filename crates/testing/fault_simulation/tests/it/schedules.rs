@@ -57,6 +57,18 @@ fn random_line(seed: u64) -> LineBehaviour {
     }
 }
 
+/// How many more a release lets in at most.
+const MOST_MORE: u32 = 400;
+
+/// Whoever gives the order asks first.
+fn release(world: &mut World, more: u32) {
+    world.change_room(move |room| {
+        if room.releases() && room.extra.is_none() {
+            room.release(more.try_into().unwrap());
+        }
+    });
+}
+
 fn random_run(seed: u64, chance: f64, killed: bool) -> (SimOutcome, u32) {
     random_run_over(None, false, seed, chance, killed)
 }
@@ -88,7 +100,7 @@ fn random_run_over(
     }
     world.set_faults(random_faults(seed, chance, world.clock.clone()));
     for _ in 0..rng.random_range(20..60) {
-        match rng.random_range(0..17) {
+        match rng.random_range(0..18) {
             0..5 => world.join(rng.random_range(1..60)),
             5 => {
                 let somebody = {
@@ -131,6 +143,7 @@ fn random_run_over(
                 let size = rng.random_range(1..=300).try_into().unwrap();
                 world.change_room(move |room| room.sell(size));
             }
+            17 => release(&mut world, rng.random_range(1..=MOST_MORE)),
             9 if killed => _ = world.kill_one_consumer(),
             10 if killed => {
                 world.kill();
@@ -160,7 +173,7 @@ fn random_run_over(
     largest_rate = largest_rate.max(rate);
     world.change_room(|room| {
         room.turn(RoomState::On);
-        (room.closes, room.ends, room.stock) = (None, None, None);
+        (room.closes, room.ends, room.stock, room.extra) = (None, None, None, None);
     });
     world.set_rate(rate);
     world.shop.set(ShopHealth::Answers(Duration::from_millis(50)));
@@ -168,7 +181,7 @@ fn random_run_over(
     if line.is_some() && !killed {
         assert_eq!(world.moved_back(), [], "seed {seed}: who stood first enters last");
     }
-    let most = Rate::new(largest_rate).unwrap().increased_by(surplus);
+    let most = Rate::new(largest_rate).unwrap().increased_by(surplus).plus(MOST_MORE);
     (world.outcome(), most.get())
 }
 

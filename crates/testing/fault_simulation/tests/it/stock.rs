@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fault_simulation::{InjectedFault, PortCall, World};
+use producer::DoorRequest;
 use waitroom::ports::{Clock, Fault};
 use waitroom::{Place, RoomState, StockSize, Timestamp};
 
@@ -42,6 +43,36 @@ fn assert_sold_out(world: &mut World, order: Timestamp, stock: usize) {
 
 fn places(world: &World) -> Vec<Place> {
     world.observations.lock().redirected.clone()
+}
+
+/// Whoever runs the page reads it there.
+#[test]
+fn whoever_runs_no_script_is_told_by_the_door_that_the_line_is_longer_than_what_is_left() {
+    let mut world = World::new(6, 600);
+    world.change_room(|room| room.turn(RoomState::Paused));
+    world.run(Duration::from_secs(5));
+    world.join(50);
+    world.run(Duration::from_secs(5));
+    let places = places(&world);
+    let ask = |world: &mut World, number: usize, runs_no_script| {
+        let cookie = format!("bk_sale={}", places[number]);
+        world.request(&DoorRequest { cookies: &[&cookie], runs_no_script, ..DoorRequest::GET }).unwrap()
+    };
+    assert_eq!(ask(&mut world, 49, true).status, 302, "there is enough for everybody");
+    world.change_room(|room| room.sell(20.try_into().unwrap()));
+    world.run(Duration::from_secs(5));
+    assert_eq!((ask(&mut world, 19, true).status, ask(&mut world, 49, false).status), (302, 302));
+    let told = ask(&mut world, 49, true);
+    let says = "Only 20 more will be let in, and about 49 people are ahead of you.";
+    assert!(told.status == 200 && told.body.contains(says) && told.set_cookie.is_none(), "{told:?}");
+    world.set_faults(|call| {
+        let fault = match call {
+            PortCall::Status => InjectedFault::Refused(Fault::Busy),
+            _ => InjectedFault::None,
+        };
+        (fault, Duration::from_millis(4))
+    });
+    assert_eq!(ask(&mut world, 49, true).status, 302, "they are in line all the same");
 }
 
 #[test]

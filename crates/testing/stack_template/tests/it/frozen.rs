@@ -50,7 +50,7 @@ fn outputs_stage_and_routes_keep_their_names() {
     let states = RoomState::ALL.map(RoomState::as_str).join(" ");
     assert_eq!(
         section("Outputs")["States"]["Value"],
-        format!("{states} stock overflow observe"),
+        format!("{states} stock release overflow observe"),
         "the command orders only these"
     );
     let api = stack().properties("Api").unwrap();

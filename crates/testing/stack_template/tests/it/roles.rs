@@ -14,7 +14,7 @@ const CALLS: &[(&str, &str, &str, &[&str])] = &[
         "Producer",
         "dynamodb:GetItem",
         "Ledger",
-        &["admission/*", "guards", "help/*", "key/*", "permits", "progress", "room"],
+        &["admission/*", "guards", "help/*", "key/*", "permits", "progress", "room", "status/*"],
     ),
     (
         "Producer",

@@ -1,0 +1,114 @@
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::newtypes::{in_thousands, whole_number};
+use crate::{Rate, Timestamp};
+
+/// How many more one order releases: a whole number of visitors from 1 to 270,000.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
+pub struct ExtraSize(u32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a release is a whole number of visitors, from 1 to {}", ExtraSize::MAX.get())]
+pub struct ExtraSizeError;
+
+impl ExtraSize {
+    /// They come within a minute, so no more than the highest rate.
+    pub const MAX: Self = Self(Rate::MAX.get());
+
+    pub const fn new(visitors: u32) -> Result<Self, ExtraSizeError> {
+        if visitors == 0 || visitors > Self::MAX.0 { Err(ExtraSizeError) } else { Ok(Self(visitors)) }
+    }
+}
+
+whole_number!(ExtraSize(u32), ExtraSizeError);
+
+impl FromStr for ExtraSize {
+    type Err = ExtraSizeError;
+
+    /// Also understands thousands: `3k`.
+    fn from_str(text: &str) -> Result<Self, ExtraSizeError> {
+        in_thousands(text).ok_or(ExtraSizeError).and_then(Self::new)
+    }
+}
+
+/// So many more are released than the rate allows, spread over a minute.
+///
+/// It raises the [valve](crate::Valve) for that minute, and both changes of the valve are scheduled with the order. So it ends
+/// wherever the room is read, and plans, slices and consumers know nothing of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extra {
+    pub visitors: ExtraSize,
+    /// When the rate counts alone again: a minute after the order was in force.
+    pub until: Timestamp,
+}
+
+impl Extra {
+    pub const LASTS: Duration = Duration::from_mins(1);
+    /// Only the store knows from when on an order is in force.
+    const NOT_IN_FORCE: Timestamp = Timestamp::from_millis(u64::MAX);
+
+    pub(crate) fn ordered(visitors: ExtraSize) -> Self {
+        Self { visitors, until: Self::NOT_IN_FORCE }
+    }
+
+    /// Whether the store has yet to say it.
+    pub(crate) fn is_ordered(&self) -> bool {
+        self.until == Self::NOT_IN_FORCE
+    }
+
+    /// In force from this instant on.
+    pub(crate) fn begun(self, from: Timestamp) -> Self {
+        Self { until: from + Self::LASTS, ..self }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an extra release has the form <visitors>/<until>")]
+pub struct ExtraError;
+
+impl fmt::Display for Extra {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.visitors, self.until.as_millis())
+    }
+}
+
+impl FromStr for Extra {
+    type Err = ExtraError;
+
+    fn from_str(text: &str) -> Result<Self, ExtraError> {
+        let (visitors, until) = text.split_once('/').ok_or(ExtraError)?;
+        let visitors = visitors.parse().map_err(|_| ExtraError)?;
+        Ok(Self { visitors, until: Timestamp::from_millis(until.parse().map_err(|_| ExtraError)?) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_extra_release_is_displayed_and_parsed() {
+        let until = Timestamp::from_millis(1_700_000_060_000);
+        let extra = Extra { visitors: ExtraSize::new(50).unwrap(), until };
+        assert_eq!(extra.to_string().parse(), Ok(extra));
+        assert_eq!(serde_json::to_string(&extra).unwrap(), r#"{"visitors":50,"until":1700000060000}"#);
+        for wrong in ["", "50", "50/", "/17", "0/17", "-1/17", "270001/17", "5/17/1"] {
+            assert_eq!(wrong.parse::<Extra>(), Err(ExtraError), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_size_is_written_in_thousands_too() {
+        for (text, size) in [("1", 1), ("5k", 5000), ("270k", 270_000)] {
+            assert_eq!(text.parse::<ExtraSize>().map(ExtraSize::get), Ok(size));
+        }
+        for wrong in ["", "0", "-1", "270001", "10000000000", "1.5", "all"] {
+            assert_eq!(wrong.parse::<ExtraSize>(), Err(ExtraSizeError), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+use std::fmt;
+
+use crate::Timestamp;
+
+/// What a room does by itself at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turning {
+    Opens,
+    Closes,
+    Ends,
+    /// A [release beyond the rate](crate::Extra) is over.
+    Slows,
+}
+
+impl Turning {
+    /// Those that lead to another state.
+    pub const OF_STATE: [Self; 3] = [Self::Opens, Self::Closes, Self::Ends];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Opens => "opens",
+            Self::Closes => "closes",
+            Self::Ends => "ends",
+            Self::Slows => "slows",
+        }
+    }
+
+    /// Those that have an instant, in order of time.
+    pub(crate) fn in_order(instants: [Option<Timestamp>; 4]) -> impl Iterator<Item = (Self, Timestamp)> {
+        let [opens, closes, ends, slows] = instants;
+        let mut ahead =
+            [(Self::Opens, opens), (Self::Closes, closes), (Self::Ends, ends), (Self::Slows, slows)];
+        // Stable: of two at the same instant, the earlier kind is first.
+        ahead.sort_by_key(|(_, at)| *at);
+        ahead.into_iter().filter_map(|(turning, at)| Some((turning, at?)))
+    }
+}
+
+impl fmt::Display for Turning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
