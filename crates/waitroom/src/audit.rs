@@ -8,8 +8,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Epoch, Extra, HelpCall, HelpCode, Message, Mode, NothingToUndo, Notice, Rate, RehearsalMark, Room, RoomState,
-    Standing, Stock, Stretch, Timestamp,
+    Epoch, Extra, HelpCall, HelpCode, Message, Mode, NothingToUndo, Notice, Rate, RehearsalMark, Room,
+    RoomState, Standing, Stock, Stretch, Timestamp,
 };
 
 /// One order, or one decision of the throttle that changed the rate in force.

@@ -37,7 +37,7 @@ pub(crate) async fn begin(
         ));
     }
     if let Some(extra) = room.extra {
-        return Ok(failed(format!(
+        return Ok(Reply::failed(format!(
             "releases {} more until {}, and a rehearsal measures the rate; rehearse from then on",
             extra.visitors, extra.until
         )));
