@@ -516,6 +516,44 @@ mod tests {
         Arguments::command().debug_assert();
     }
 
+    /// Not the help, whose examples have words beside them.
+    #[cfg(feature = "aws")]
+    #[test]
+    fn every_command_of_the_documents_can_be_typed() {
+        use emulators::console;
+
+        let (mut typed, mut refused) = (0, Vec::new());
+        for (path, document) in console::documents().unwrap() {
+            let blocks = console::blocks(&document);
+            let blocks = blocks.iter().filter(|block| path != "docs/commands.md" && block.language != "rust");
+            let text: String = blocks.map(|block| block.text.replace("\\\n", "")).collect();
+            for line in text.lines() {
+                let line = line.strip_prefix("$ ").unwrap_or(line);
+                let line = line.strip_prefix("docker compose exec room /").unwrap_or(line);
+                let line = line.strip_prefix("sudo ").unwrap_or(line);
+                let command = line.strip_prefix("target/release/").unwrap_or(line);
+                if !command.starts_with("beekeeper ") || command.starts_with("beekeeper 0.") {
+                    continue;
+                }
+                // Up to what a shell takes: a comment, a pipe, a file.
+                let command = [" # ", " | ", " > "].iter().fold(command, |command, end| {
+                    command.split_once(end).map_or(command, |(command, _)| command)
+                });
+                let words = console::words(&command.replace("//…", "//wait.example").replace(" … ", " "));
+                if let Err(refusal) = Arguments::try_parse_from(words) {
+                    let is_version = refusal.kind() == clap::error::ErrorKind::DisplayVersion;
+                    // The reader has it.
+                    let lacks_a_file = refusal.to_string().contains("No such file");
+                    refused
+                        .extend((!is_version && !lacks_a_file).then(|| format!("{path}: {line}\n{refusal}")));
+                }
+                typed += 1;
+            }
+        }
+        assert!(refused.is_empty(), "{}", refused.join("\n"));
+        assert!(typed > 100, "{typed}");
+    }
+
     #[test]
     fn what_latecomers_are_told_stays_unless_it_is_typed() {
         let kept = Notice {

@@ -65,23 +65,3 @@ pub(crate) struct SetUpNginx {
     #[arg(long, value_name = "DIR", default_value = "/var/lib/beekeeper-setup", value_hint = ValueHint::DirPath)]
     pub(crate) kept: PathBuf,
 }
-
-#[cfg(test)]
-mod tests {
-    use clap::Parser;
-    use emulators::console;
-
-    use crate::arguments::Arguments;
-
-    #[test]
-    fn every_command_of_the_page_for_one_machine_can_be_typed() {
-        let page = include_str!("../../../docs/one-machine.md");
-        let commands: Vec<_> = page.lines().filter_map(|line| line.strip_prefix("sudo ")).collect();
-        let ours = commands.iter().filter(|command| command.starts_with("beekeeper "));
-        let typed: Vec<_> = ours.map(|command| Arguments::try_parse_from(console::words(command))).collect();
-        assert!(typed.len() > 10, "{commands:?}");
-        for parsed in typed {
-            parsed.unwrap();
-        }
-    }
-}

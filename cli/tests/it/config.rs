@@ -1,5 +1,7 @@
 //! Configuration files, and mistakes in them.
 
+use emulators::console;
+
 use crate::support::Home;
 
 const SALE: &str = "title = \"Seal's Spring Sale\"\nregion = \"eu-central-1\"\nshop = \"https://shop.example/sale\"\nrate = 300\nlog_days = 30\n";
@@ -42,6 +44,25 @@ fn they_are_listed_and_shown() {
     let all = json(&["config", "--json"]);
     assert_eq!((all.as_array().unwrap().len(), &all[2]), (3, &sale));
     assert!(all[1]["error"].as_str().unwrap().contains("rate: a rate is"), "{all}");
+}
+
+#[test]
+fn the_documentation_shows_settings_that_are_taken() {
+    for page in [
+        include_str!("../../../docs/abuse.md"),
+        include_str!("../../../docs/active-visitors.md"),
+        include_str!("../../../docs/aws.md"),
+        include_str!("../../../docs/no-shows.md"),
+    ] {
+        let blocks = console::blocks(page);
+        let settings = blocks.iter().find(|block| block.language == "toml").unwrap();
+        let home = Home::new();
+        home.write("spring-sale", &(SALE.to_owned() + &settings.text));
+        let shown = home.printed(&["config", "spring-sale"]);
+        for (name, _) in settings.text.lines().filter_map(|line| line.split_once(" = ")) {
+            assert!(shown.contains(&format!("\n  {name} ")), "{name} in:\n{shown}");
+        }
+    }
 }
 
 #[test]

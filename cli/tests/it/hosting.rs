@@ -62,30 +62,12 @@ fn the_page_of_nginx_reloads_when_hosting_md_says() {
     assert!(hosting.contains(&said), "{said}");
 }
 
-/// README, and every page below docs.
-fn pages() -> Vec<(PathBuf, String)> {
-    let mut folders = vec![PathBuf::from(ROOT).join("docs")];
-    let mut files = vec![PathBuf::from(ROOT).join("README.md")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            let is_page = path.extension().is_some_and(|extension| extension == "md");
-            if path.is_dir() {
-                folders.push(path);
-            } else if is_page {
-                files.push(path);
-            }
-        }
-    }
-    files.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
-}
-
 /// Without a proxy that names them, all addresses are one: the command refuses a limit then.
 #[test]
 fn every_command_of_a_page_that_limits_joins_names_the_proxy() {
     let alone = operate(Path::new("/nowhere"), &["local", "--join-limit", "20"]);
     assert_eq!(alone.status.code(), Some(2), "{}", text(&alone.stderr));
-    let pages = pages();
+    let pages = console::documents().unwrap();
     let lines = pages.iter().flat_map(|(path, page)| page.lines().map(move |line| (path, line)));
     let with_a_number = |line: &str| {
         let mut after = line.split("--join-limit ").skip(1);
@@ -94,7 +76,7 @@ fn every_command_of_a_page_that_limits_joins_names_the_proxy() {
     let commands: Vec<_> = lines.filter(|(_, line)| with_a_number(line)).collect();
     assert!(commands.len() >= 2, "{commands:?}");
     for (path, line) in commands {
-        assert!(line.contains("--trust-proxy "), "{}: {line}", path.display());
+        assert!(line.contains("--trust-proxy "), "{path}: {line}");
     }
 }
 

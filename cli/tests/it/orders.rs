@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use clock::SystemClock;
 use embedded::EmbeddedStore;
+use emulators::console;
 use waitroom::Timestamp;
 use waitroom::ports::{Admissions, Clock};
 
@@ -104,6 +105,23 @@ fn another_text_keeps_the_link_the_state_and_what_comes_then() {
     ];
     for (order, expected) in lines {
         assert_eq!(said(order), expected, "{order:?}");
+    }
+}
+
+/// Each command of docs/closing.md. The room is another for each line that is closed.
+#[test]
+fn the_documentation_shows_what_closing_prints() {
+    let commands = console::commands(include_str!("../../../docs/closing.md"));
+    assert_eq!(commands.len(), 4);
+    let mut room = Local::start(&[]);
+    for (command, told) in &commands {
+        if command.starts_with("beekeeper close ") {
+            room = Local::start(&[]);
+        }
+        let words = console::words(command.strip_prefix("beekeeper ").unwrap());
+        let words: Vec<_> = words.iter().map(String::as_str).collect();
+        let said = text(&room.command(&words).stdout);
+        assert_eq!(console::without_seconds(&said), console::without_seconds(told), "{command}");
     }
 }
 

@@ -2,14 +2,26 @@
 
 use std::fs;
 
+use emulators::console;
 use http_contract::Client;
 
 use crate::support::{Local, operate, text};
 
+const GUIDE: &str = include_str!("../../../docs/page.md");
+
+/// The folder of docs/page.md, and one image more.
 #[test]
 fn a_folder_with_a_colour_and_a_logo_is_shown() {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("page.toml"), "accent = \"#b3261e\"\nlogo = \"bee.svg\"").unwrap();
+    let blocks = console::blocks(GUIDE);
+    let file = blocks.iter().find(|block| block.language == "toml").unwrap();
+    fs::write(folder.path().join("page.toml"), &file.text).unwrap();
+    let commands = console::commands(GUIDE);
+    let [(ls, listed), (start, _)] = &commands[..] else { panic!("{commands:?}") };
+    assert_eq!(
+        (ls.as_str(), listed.as_str(), start.as_str()),
+        ("ls branding", "bee.svg  page.toml\n", "beekeeper local --page branding")
+    );
     for image in ["bee.svg", "meadow.svg"] {
         fs::write(folder.path().join(image), "<svg xmlns=\"http://www.w3.org/2000/svg\"/>").unwrap();
     }

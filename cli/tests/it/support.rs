@@ -20,6 +20,8 @@ pub(crate) struct Local {
     errors: Option<ChildStderr>,
     pub(crate) directory: TempDir,
     pub(crate) url: String,
+    /// What it printed up to how it is stopped.
+    pub(crate) greeting: String,
     shop: String,
     metrics: Option<String>,
 }
@@ -100,7 +102,7 @@ impl Local {
         let named = |what: &str| named_if_any(what).unwrap_or_else(|| panic!("{what} in {greeting}"));
         let url = named("waiting room").trim_end_matches("/beekeeper").replace("localhost", "127.0.0.1");
         let (shop, metrics) = (named("shop"), named_if_any("metrics"));
-        Self { process, output, errors, directory, url, shop, metrics }
+        Self { process, output, errors, directory, url, greeting, shop, metrics }
     }
 
     /// The base URL of `/metrics`, of a room that was started with `--metrics`.

@@ -97,6 +97,11 @@ async fn every_metric_is_typed_explained_and_frozen() {
     for name in typed.keys() {
         assert!(documented.contains(&format!("`{name}")), "{name} in docs/metrics.md");
     }
+    let (_, alerts) = documented.split_once("```yaml").unwrap();
+    let (alerts, _) = alerts.split_once("```").unwrap();
+    let words = alerts.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    let named: Vec<_> = words.filter(|word| word.starts_with("beekeeper_")).collect();
+    assert!(named.len() >= 5 && named.iter().all(|name| typed.contains_key(name)), "{named:?}");
     assert_frozen(Section::MonitoringMetrics, typed.into_keys());
 }
 

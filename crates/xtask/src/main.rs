@@ -7,6 +7,7 @@ mod dist;
 mod lint;
 mod order;
 mod package;
+mod pictures;
 mod platform;
 mod process;
 mod release;
@@ -64,7 +65,7 @@ enum Task {
     },
     /// Put the page's modules together, as site/built/wait.min.js
     Page,
-    /// Take a picture of the page in every state, into target/screenshots
+    /// Take a picture of the page in every state, into target/screenshots; and make the pictures of the documents, in docs/images
     Screenshots,
     /// Write the new fixtures that are missing: what is stored, as this version stores it
     Fixtures,

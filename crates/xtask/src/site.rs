@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use emulators::{browser, workspace};
 
+use crate::pictures;
 use crate::process::{run, run_beside_others};
 use crate::test_build::{FunctionPackages, build_beekeeper};
 
@@ -36,9 +37,16 @@ fn commands(packages: &FunctionPackages, filter: Option<&str>) -> Result<[(&'sta
     Ok([("site page", page), ("site browsers", browsers)])
 }
 
+/// Every scene of the page, into `target/screenshots`; and the pictures of the documents, into `docs/images`.
 pub(crate) fn screenshots() -> Result<()> {
-    let script = workspace::root().join("site/test/browser/screenshots.js");
-    run(in_browser(&FunctionPackages::none())?.arg(script).arg(workspace::target().join("screenshots")))
+    let folder = workspace::root().join("site/test/browser");
+    let images = workspace::root().join("docs/images");
+    for (script, into) in
+        [("screenshots.js", workspace::target().join("screenshots")), ("pictures.js", images)]
+    {
+        run(in_browser(&FunctionPackages::none())?.arg(folder.join(script)).arg(into))?;
+    }
+    pictures::write_manifest()
 }
 
 fn tests(folder: &Path) -> Result<Vec<PathBuf>> {

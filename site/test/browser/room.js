@@ -40,9 +40,9 @@ export function scratch() {
 export class Room {
   static async open(...options) {
     const data = scratch();
-    const flags = ["--minute", "2s", "--data", data, ...(options.includes("--port") ? [] : ["--port", "0"])];
-    const nobody = options.includes("--visitors") ? [] : ["--visitors", "0"];
-    const child = spawn(BEEKEEPER, ["local", ...flags, ...nobody, ...options]);
+    const usual = { "--minute": "2s", "--port": "0", "--visitors": "0" };
+    const others = Object.entries(usual).filter(([flag]) => !options.includes(flag)).flat();
+    const child = spawn(BEEKEEPER, ["local", "--data", data, ...others, ...options]);
     process.on("exit", () => child.kill("SIGKILL"));
     let output = "";
     child.stderr.on("data", (text) => { output += text; });

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use emulators::Nginx;
+use emulators::{Nginx, console};
 use http_contract::{Client, RoomUnderTest};
 
 use super::fixture::{Guard, issuer, pass, room};
@@ -322,4 +322,45 @@ fn behind_nginx_the_shop_ends_a_session_and_its_last_page_still_comes() {
     assert!(heard.elapsed() > Duration::from_secs(25), "after {:?}", heard.elapsed());
     assert!(counted("1"));
     assert_eq!(subject_of(&other), theirs, "the other one goes on");
+}
+
+/// The blocks that the guides add to the shipped configuration.
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn nginx_takes_what_the_documentation_adds() {
+    const GUARD: &str = include_str!("../../../../docs/guard.md");
+    const SECURITY: &str = include_str!("../../../../docs/guard-security.md");
+    const SHIPPED: &str = include_str!("../../../../docs/guard/nginx.conf");
+
+    let block = |page: &'static str, begins: &str| {
+        let mut blocks = console::blocks(page).into_iter().filter(|block| block.language == "nginx");
+        blocks.find(|block| block.text.starts_with(begins)).unwrap_or_else(|| panic!("{begins}")).text
+    };
+    let (_, after) = SHIPPED.split_once("proxy_hide_header Beekeeper-Session;\n").unwrap();
+    let (shipped, _) = after.split_once("        # The same for a visitor with a pass.").unwrap();
+    let room = room();
+    let guard = Guard::of(&room, &["--bypass-network", "203.0.113.7", "--trust-proxy", "127.0.0.1"]);
+    let before_the_shop = |server: &str| {
+        let shop = "location / { return 200 'shop $request_uri'; }";
+        Nginx::in_front_of_shop(guard.port(), shop, &[(shipped, server)]).unwrap()
+    };
+    let door = format!("{}/beekeeper", issuer(&room));
+    let is_sent_away = |answer: &str| status(answer) == "303" && header(answer, "location") == Some(&door);
+
+    let one_event = before_the_shop(&block(GUARD, "location / {"));
+    assert!(visit(&one_event, "/tickets/7", &[]).contains("shop /tickets/7"), "the others are open");
+    let away = visit(&one_event, "/spring-sale/", &[]);
+    assert!(is_sent_away(&away), "{away}");
+    let session = set(&visit(&one_event, &format!("/spring-sale/?bk_pass={}", pass(&room)), &[]));
+    let inside = visit(&one_event, "/spring-sale/", &["--header", &session]);
+    assert!(inside.contains("shop /spring-sale/"), "{inside}");
+
+    let balancer = block(SECURITY, "set_real_ip_from ").replace("10.0.0.0/16", "127.0.0.1");
+    let health = block(SECURITY, "location = /up ");
+    let behind = before_the_shop(&format!("{balancer}{health}{shipped}"));
+    assert!(visit(&behind, "/up", &[]).contains("shop /up"), "the health check");
+    let from =
+        |address: &str| visit(&behind, "/tickets/7", &["--header", &format!("X-Forwarded-For: {address}")]);
+    assert!(from("203.0.113.7").contains("shop /tickets/7"), "its network needs no session");
+    assert!(is_sent_away(&from("203.0.113.8")));
 }

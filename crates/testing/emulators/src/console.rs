@@ -1,13 +1,69 @@
-//! The `console` blocks of our documents, so that a test can run their commands.
+//! The blocks of our documents, so that a test can run their commands.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+
+use crate::workspace;
+
+/// A fenced block of a document.
+#[derive(Debug)]
+pub struct Fenced<'a> {
+    /// The line of its fence, from 1.
+    pub line: usize,
+    pub language: &'a str,
+    /// What follows the language, which GitHub doesn't show: who tries the block. CONTRIBUTING.md has the words.
+    pub marker: &'a str,
+    pub text: String,
+}
+
+/// Every document for people: those at the root, and the pages below docs. Each by its path from the root.
+pub fn documents() -> Result<Vec<(String, String)>> {
+    let (mut folders, mut documents) = (vec![String::new()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        let entries =
+            fs::read_dir(workspace::root().join(&folder)).context("could not list the documents")?;
+        for entry in entries {
+            let entry = entry?;
+            let path = format!("{folder}{}", entry.file_name().to_string_lossy());
+            let is_ours = !folder.is_empty() || path == "docs";
+            if is_ours && entry.file_type()?.is_dir() {
+                folders.push(path + "/");
+            } else if entry.path().extension().is_some_and(|extension| extension == "md") {
+                documents.push((path, fs::read_to_string(entry.path())?));
+            }
+        }
+    }
+    documents.sort();
+    Ok(documents)
+}
+
+pub fn blocks(document: &str) -> Vec<Fenced<'_>> {
+    let mut blocks = Vec::<Fenced<'_>>::new();
+    let mut is_open = false;
+    for (line, text) in (1..).zip(document.lines()) {
+        match (text.strip_prefix("```"), blocks.last_mut()) {
+            (Some(_), _) if is_open => is_open = false,
+            (Some(info), _) => {
+                let (language, marker) = info.split_once(' ').unwrap_or((info, ""));
+                blocks.push(Fenced { line, language, marker, text: String::new() });
+                is_open = true;
+            }
+            (None, Some(block)) if is_open => block.text.extend([text, "\n"]),
+            _ => {}
+        }
+    }
+    blocks
+}
 
 /// The commands of a document's `console` blocks, each with the output that the document shows.
 pub fn commands(document: &str) -> Vec<(String, String)> {
-    let consoles = document.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let consoles = blocks(document).into_iter().filter(|block| block.language == "console");
     let mut commands = Vec::<(String, String)>::new();
-    for line in consoles.flat_map(str::lines) {
+    for line in consoles.flat_map(|block| block.text.lines().map(str::to_owned).collect::<Vec<_>>()) {
         match (line.strip_prefix("$ "), commands.last_mut()) {
             (Some(command), _) => commands.push((command.to_owned(), String::new())),
-            (None, Some((_, output))) => output.extend([line, "\n"]),
+            (None, Some((_, output))) => output.extend([&line, "\n"]),
             (None, None) => {}
         }
     }
@@ -67,11 +123,16 @@ mod tests {
 
     #[test]
     fn a_document_tells_what_is_typed_and_what_is_printed() {
-        let document = "Text\n```console\n$ one \"two three\"\nfour\n$ five\n```\n```text\n$ not this\n```\n";
+        let document =
+            "Text\n```console\n$ one \"two three\"\nfour\n$ five\n```\n```text shown\n$ not this\n```\n";
         let commands = commands(document);
         let expected = [("one \"two three\"", "four\n"), ("five", "")];
         assert_eq!(commands, expected.map(|(command, said)| (command.to_owned(), said.to_owned())));
         assert_eq!(words(&commands[0].0), ["one", "two three"]);
+        let blocks = blocks(document);
+        let [_, text] = &blocks[..] else { panic!("{blocks:?}") };
+        assert_eq!((text.line, text.language, text.marker), (7, "text", "shown"));
+        assert_eq!(text.text, "$ not this\n");
     }
 
     #[test]

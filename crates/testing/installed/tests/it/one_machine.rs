@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use emulators::{browser, workspace};
+use emulators::{browser, console, workspace};
 
 use crate::container::{Container, copy};
 
@@ -45,10 +45,10 @@ const STAND_INS: [(&str, &str); 6] = [
 const TO_A_QUESTION: (&str, &str) = ("(y/N)", "y\r");
 const TO_A_WATCH: (&str, &str) = ("waiting", "q");
 
-/// The lines of the page's blocks of commands. A drawing begins with a space.
-fn lines() -> Vec<&'static str> {
-    let blocks = PAGE.split("```text\n").skip(1).map(|rest| rest.split("```").next().unwrap());
-    blocks.filter(|block| !block.starts_with(' ')).flat_map(str::lines).collect()
+/// The lines of the blocks that the page says are typed here.
+fn lines() -> Vec<String> {
+    let typed = console::blocks(PAGE).into_iter().filter(|block| block.marker.contains("runs "));
+    typed.flat_map(|block| block.text.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
 /// A Debian with nginx and a shop at https, and somebody who may use sudo.
@@ -167,7 +167,7 @@ fn type_the_page(machine: &Container) {
     let mut unused = STAND_INS.map(|(line, _)| line).to_vec();
     let (mut before, mut visitor) = (None, None);
     let mut setups = 0;
-    for line in lines() {
+    for line in lines().iter().map(String::as_str) {
         if line.starts_with("sudo systemctl enable --now beekeeper") && before.is_none() {
             before = Some(listing(machine));
         }

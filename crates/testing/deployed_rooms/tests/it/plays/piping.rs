@@ -6,7 +6,7 @@ use std::process::Command;
 use std::thread;
 
 use deployed_rooms::Operator;
-use emulators::{Venv, workspace};
+use emulators::{Venv, console, workspace};
 use http_contract::{Client, IN_FORCE};
 use serde_json::Value;
 
@@ -18,8 +18,9 @@ const DOC: &str = "docs/pipelines.md";
 fn commands(section: &str) -> String {
     let text = fs::read_to_string(workspace::root().join(DOC)).unwrap();
     let at = text.find(section).unwrap_or_else(|| panic!("{DOC} has no {section:?}"));
-    let block = text[at..].split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-    let lines = block.lines().filter(|line| !line.starts_with("beekeeper "));
+    let blocks = console::blocks(&text[at..]);
+    let block = blocks.iter().find(|block| block.language == "text").unwrap();
+    let lines = block.text.lines().filter(|line| !line.starts_with("beekeeper "));
     lines.fold(String::from("set -e\n"), |all, line| all + line + "\n")
 }
 
