@@ -9,7 +9,7 @@ use http_contract::Client;
 
 use crate::crowd::{ask, authority};
 use crate::hosting::eventually;
-use crate::support::{Local, operate, text};
+use crate::support::{Local, even_on_a_busy_machine, operate, text};
 
 fn status(room: &Local) -> serde_json::Value {
     serde_json::from_str(&text(&room.command(&["status", "--local", "--json"]).stdout)).unwrap()
@@ -22,6 +22,11 @@ fn goes_straight_in(client: &Client) -> bool {
 
 #[test]
 fn newcomers_go_straight_in_until_too_many_come_and_again_once_the_line_is_gone() {
+    even_on_a_busy_machine(straight_in_until_too_many_come);
+}
+
+/// Where 300 requests take as long as two of its minutes, the line may be gone again meanwhile.
+fn straight_in_until_too_many_come() {
     let room = Local::start(&["--mode", "overflow", "--rate", "60"]);
     let client = Client::new(&room.url, "demo");
     // A process that has just begun lets nobody in for a moment.

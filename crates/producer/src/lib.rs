@@ -606,12 +606,12 @@ fn window_of(admission: &Admission) -> Option<u64> {
     }
 }
 
-/// Somebody joins the line who might have gone straight in.
 fn warn_of_unknown_status(error: &PortError) {
     let error = error as &dyn std::error::Error;
     tracing::warn!(error, "a visitor in line isn't told that the line may be longer than what is left");
 }
 
+/// Somebody joins the line who might have gone straight in.
 fn warn_of_unknown_room(error: &PortError) {
     let error = error as &dyn std::error::Error;
     tracing::warn!(error, "a newcomer joins the line, because it is not known whether there is room");
