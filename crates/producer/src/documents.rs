@@ -19,20 +19,21 @@ pub(crate) fn help(room: &Room, code: HelpCode) -> String {
     titled(room, "", &include_str!("help.html").replace("{{code}}", &code.to_string()))
 }
 
-/// A document under the title of the room.
-fn titled(room: &Room, script: &str, main: &str) -> String {
+/// A document under the title of the room. `head` is what else is in its head.
+fn titled(room: &Room, head: &str, main: &str) -> String {
     include_str!("titled.html")
         .replace("{{title}}", &escaped(room.settings.title.as_str()))
-        .replace("{{script}}", script)
+        .replace("{{head}}", head)
         .replace("{{main}}", main)
 }
 
 /// For somebody in line whose browser runs no script, if only so many more are let in.
 pub(crate) fn scarce(room: &Room, left: u32, ahead: u64) -> String {
-    include_str!("scarce.html")
+    let asks_again = "<meta http-equiv=\"refresh\" content=\"20\">\n";
+    let told = include_str!("scarce.html")
         .replace("{{left}}", &left.to_string())
-        .replace("{{ahead}}", &ahead.to_string())
-        .replace("{{title}}", &escaped(room.settings.title.as_str()))
+        .replace("{{ahead}}", &ahead.to_string());
+    titled(room, asks_again, &told)
 }
 
 fn notice(room: &Room) -> String {
