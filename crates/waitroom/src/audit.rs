@@ -295,7 +295,14 @@ impl AuditedChange {
             }
             Self::Stretch { from, to } => set(&mut room.stretch, from, to),
             // Nothing that changes the room back.
-            _ => false,
+            Self::Reset { .. }
+            | Self::Throttle { .. }
+            | Self::Rehearsal { .. }
+            | Self::KeyRotation { .. }
+            | Self::KeyDrop { .. }
+            | Self::LetIn { .. }
+            | Self::SoldOut { .. }
+            | Self::GuardKey { .. } => false,
         }
     }
 

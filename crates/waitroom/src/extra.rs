@@ -61,6 +61,11 @@ impl Extra {
         self.until == Self::NOT_IN_FORCE
     }
 
+    /// How many, and until when.
+    pub fn told(&self) -> String {
+        format!("{} more until {}", self.visitors, self.until)
+    }
+
     /// In force from this instant on.
     pub(crate) fn begun(self, from: Timestamp) -> Self {
         Self { until: from + Self::LASTS, ..self }

@@ -219,7 +219,7 @@ impl Room {
 
     /// What follows by itself, in order of time.
     pub fn ahead(&self) -> impl Iterator<Item = (Turning, Timestamp)> + use<> {
-        Turning::in_order([self.opens, self.closes, self.ends, self.extra.map(|extra| extra.until)])
+        Turning::in_order([self.opens, self.closes, self.ends], self.extra)
     }
 
     /// Whether anything does.

@@ -22,7 +22,7 @@ impl Standing {
 
     /// What follows by itself, in order of time.
     pub(crate) fn ahead(&self) -> impl Iterator<Item = (Turning, Timestamp)> + use<> {
-        Turning::in_order([self.opens, self.closes, self.ends, self.extra.map(|extra| extra.until)])
+        Turning::in_order([self.opens, self.closes, self.ends], self.extra)
     }
 
     /// Lets this happen.
@@ -119,9 +119,7 @@ impl Standing {
     /// How many more than the rate are released than `before`. `None` if anything else differs.
     pub(crate) fn told_of_extra(&self, before: &Self) -> Option<String> {
         let is_all = self.extra != before.extra && Self { extra: before.extra, ..self.clone() } == *before;
-        let told = |extra: Option<Extra>| {
-            extra.map_or("none".into(), |Extra { visitors, until }| format!("{visitors} more until {until}"))
-        };
+        let told = |extra: Option<Extra>| extra.map_or("none".into(), |extra| extra.told());
         is_all.then(|| format!("release: {} -> {}", told(before.extra), told(self.extra)))
     }
 
@@ -141,7 +139,7 @@ impl Standing {
 
     fn details(&self) -> Vec<String> {
         let instants = self.ahead().map(|(turns, at)| match self.extra {
-            Some(extra) if turns == Turning::Slows => format!("{} more until {at}", extra.visitors),
+            Some(extra) if turns == Turning::Slows => extra.told(),
             _ => format!("{turns} {at}"),
         });
         let Notice { text, link } = &self.notice;

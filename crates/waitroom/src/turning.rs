@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::Timestamp;
+use crate::{Extra, Timestamp};
 
 /// What a room does by itself at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,9 +13,6 @@ pub enum Turning {
 }
 
 impl Turning {
-    /// Those that lead to another state.
-    pub const OF_STATE: [Self; 3] = [Self::Opens, Self::Closes, Self::Ends];
-
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Opens => "opens",
@@ -26,8 +23,11 @@ impl Turning {
     }
 
     /// Those that have an instant, in order of time.
-    pub(crate) fn in_order(instants: [Option<Timestamp>; 4]) -> impl Iterator<Item = (Self, Timestamp)> {
-        let [opens, closes, ends, slows] = instants;
+    pub(crate) fn in_order(
+        [opens, closes, ends]: [Option<Timestamp>; 3],
+        extra: Option<Extra>,
+    ) -> impl Iterator<Item = (Self, Timestamp)> {
+        let slows = extra.map(|extra| extra.until);
         let mut ahead =
             [(Self::Opens, opens), (Self::Closes, closes), (Self::Ends, ends), (Self::Slows, slows)];
         // Stable: of two at the same instant, the earlier kind is first.

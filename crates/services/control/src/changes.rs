@@ -94,29 +94,26 @@ fn mode_in_force<'a>(after: &Room, at_once: &'a str) -> &'a str {
 
 /// What changes about the states that follow by themselves. What has happened already is in the state.
 fn changes_ahead(before: &Room, after: &Room, now: Timestamp) -> Vec<String> {
-    let until = |turns| match turns {
-        Turning::Opens => "; until then visitors join and wait",
-        Turning::Closes => "; from then on nobody new joins",
-        _ => "; from then on nobody is let in",
-    };
+    // What visitors see of each, and whether it has happened.
+    let turnings = [
+        (Turning::Opens, "until then visitors join and wait", after.releases()),
+        (Turning::Closes, "from then on nobody new joins", !after.takes_newcomers()),
+        (Turning::Ends, "from then on nobody is let in", after.is_over()),
+    ];
     let when = |room: &Room, turns| room.ahead().find(|(other, _)| *other == turns).map(|(_, at)| at);
-    let lines =
-        Turning::OF_STATE.into_iter().filter_map(|turns| match (when(before, turns), when(after, turns)) {
+    let lines = turnings.into_iter().filter_map(|(turns, seen, has_happened)| {
+        match (when(before, turns), when(after, turns)) {
             (before, Some(at)) if before != Some(at) => {
                 let instead =
                     before.map(|before| format!(" (not at {})", words::at(before))).unwrap_or_default();
-                Some(format!("{}{instead}{}", instant(turns, at, now), until(turns)))
+                Some(format!("{}{instead}; {seen}", instant(turns, at, now)))
             }
-            (Some(before), None) => {
-                let has_happened = match turns {
-                    Turning::Opens => after.releases(),
-                    Turning::Closes => !after.takes_newcomers(),
-                    _ => after.is_over(),
-                };
-                (!has_happened).then(|| format!("no longer {turns} at {}", words::at(before)))
+            (Some(before), None) if !has_happened => {
+                Some(format!("no longer {turns} at {}", words::at(before)))
             }
             _ => None,
-        });
+        }
+    });
     lines.collect()
 }
 

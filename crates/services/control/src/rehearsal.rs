@@ -38,8 +38,8 @@ pub(crate) async fn begin(
     }
     if let Some(extra) = room.extra {
         return Ok(Reply::failed(format!(
-            "releases {} more until {}, and a rehearsal measures the rate; rehearse from then on",
-            extra.visitors, extra.until
+            "releases {}, and a rehearsal measures the rate; rehearse from then on",
+            extra.told()
         )));
     }
     let waiting = store.line().waiting().await?;
