@@ -61,14 +61,22 @@ impl Table {
     }
 
     pub(crate) async fn get(&self, attempt: &'static str, key: impl ItemKey) -> PortResult<Option<Item>> {
-        let request = self.client.get_item().table_name(&self.name).set_key(Some(primary(key)));
-        let request = request.consistent_read(true);
-        Ok(call(attempt, || request.clone().send()).await?.item)
+        self.get_item(attempt, key, true).await
     }
 
     /// An item as it is now or was a moment ago, which costs half.
     pub(crate) async fn get_a_copy(&self, attempt: &'static str, key: Key) -> PortResult<Option<Item>> {
+        self.get_item(attempt, key, false).await
+    }
+
+    async fn get_item(
+        &self,
+        attempt: &'static str,
+        key: impl ItemKey,
+        is_consistent: bool,
+    ) -> PortResult<Option<Item>> {
         let request = self.client.get_item().table_name(&self.name).set_key(Some(primary(key)));
+        let request = request.consistent_read(is_consistent);
         Ok(call(attempt, || request.clone().send()).await?.item)
     }
 
