@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use emulators::{Nginx, port};
+use emulators::{Nginx, free_port};
 use http_contract::{Client, Order, RoomUnderTest};
 use serde_json::Value;
 
@@ -66,7 +66,7 @@ impl BehindEdge {
     }
 
     fn start_with(extra: &[&str], start: impl FnOnce(&[&str]) -> Local) -> Self {
-        let port = port::free().unwrap().to_string();
+        let port = free_port().unwrap().to_string();
         let edge = Nginx::of_operator(|folder, [http, other]| {
             let here = [
                 ("ROOM", format!("127.0.0.1:{port}")),

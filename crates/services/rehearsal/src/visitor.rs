@@ -114,15 +114,13 @@ impl<'a> HttpVisit<'a> {
 
     /// What an edge says may be of before the rehearsal began, so it need not have the mark.
     async fn ask_status(&mut self) -> Option<Heard> {
-        self.crowd.hold_if_stopped().await;
-        let answered = self.crowd.wire.get_shared(&self.crowd.status()).await;
-        let text = self.used(VisitRoute::Status, answered, poll_text)?;
-        let now = self.crowd.now();
-        let polled = text.polled(now);
-        if polled.is_none() {
-            self.failed(VisitRoute::Status, VisitFault::Unreadable);
-        }
-        Some(Heard::Status { polled: polled?, age: text.age(now) })
+        let crowd = self.crowd;
+        crowd.hold_if_stopped().await;
+        let answered = crowd.wire.get_shared(&crowd.status()).await;
+        self.used(VisitRoute::Status, answered, |answer| {
+            let (text, now) = (poll_text(answer)?, crowd.now());
+            Some(Heard::Status { polled: text.polled(now)?, age: text.age(now) })
+        })
     }
 
     async fn poll(&mut self) -> Option<Polled> {

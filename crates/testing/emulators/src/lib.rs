@@ -70,7 +70,7 @@ mod install;
 mod line_js;
 mod localemu;
 mod nginx;
-pub mod port;
+mod port;
 mod program;
 mod script;
 mod server;
