@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use config::{Architecture, RoomConfig};
+use config::{Architecture, Edge, RoomConfig};
 use serde_json::{Map, Value, json};
 
-use crate::template::{Stack, TEMPLATE, TemplateError, parse};
+use crate::template::{self, Stack, TEMPLATE, TemplateError, parse};
 use crate::{CloudError, CloudErrorKind, names};
 
 /// The parameters that say where the package of the functions is.
@@ -75,8 +75,14 @@ impl Bundle {
 }
 
 /// The template for CloudFormation, as JSON. The code of every function is the package that two parameters name.
-pub(crate) fn template() -> Result<String, CloudError> {
+///
+/// Without an edge, the template has none of its resources: some regions do not know their types, and refuse a template that
+/// names them under a condition, too.
+pub(crate) fn template(edge: Edge) -> Result<String, CloudError> {
     let mut template = parse(TEMPLATE).map_err(|error| unreadable(&error))?;
+    if !edge.answers() {
+        template = template::without(template, "HasEdge");
+    }
     for (name, description) in [
         (PACKAGE_BUCKET, "The bucket with the package of the functions."),
         (PACKAGE_KEY, "The key of the package in that bucket."),
@@ -144,8 +150,20 @@ mod tests {
     }
 
     #[test]
+    fn without_an_edge_no_region_meets_a_type_that_it_does_not_know() {
+        for (edge, expected) in [(Edge::No, false), (Edge::Moving, true), (Edge::Yes, true)] {
+            let text = template(edge).unwrap();
+            for of_edge in
+                ["AWS::CloudFront::", "AWS::Lambda::Url", "\"Distribution", "DoorUrl", "DoorAccess"]
+            {
+                assert_eq!(text.contains(of_edge), expected, "{edge} {of_edge}");
+            }
+        }
+    }
+
+    #[test]
     fn the_code_of_every_function_is_the_one_package() {
-        let template: Value = serde_json::from_str(&template().unwrap()).unwrap();
+        let template: Value = serde_json::from_str(&template(Edge::No).unwrap()).unwrap();
         let functions = template["Resources"].as_object().unwrap().values();
         let functions: Vec<_> =
             functions.filter(|resource| resource["Type"] == "AWS::Serverless::Function").collect();

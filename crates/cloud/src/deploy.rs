@@ -73,7 +73,7 @@ impl<'a> Deployment<'a> {
         custom_page.map_or(Ok(()), check_page)?;
         let package = bundle.choose(config.architecture)?;
         let artefacts = ArtefactBucket::new(account, &config.room);
-        Ok(Self { config, package, artefacts, template: bundle::template()? })
+        Ok(Self { config, package, artefacts, template: bundle::template(config.edge())? })
     }
 
     fn template_key(&self) -> String {
@@ -269,6 +269,9 @@ async fn create_change_set(
     existing: Option<&StackState>,
     name: &str,
 ) -> Result<Option<ChangeSet>, CloudError> {
+    if let Some(existing) = existing {
+        stack.account.refuse_lost_visitors(existing, deployment.config).await?;
+    }
     delete_change_set(stack, name).await?;
     let attempt = format!("compute the changes of {}", stack.description());
     let create = stack

@@ -109,6 +109,9 @@ impl Account {
             (Some(found), _) => DeployAction::Resume { status: found.status.to_string() },
         };
         let existing = found.as_ref().filter(|_| matches!(action, DeployAction::Update));
+        if let Some(existing) = existing {
+            self.refuse_lost_visitors(existing, config).await?;
+        }
         let (forecast, shop, places) = futures_util::join!(
             self.forecast(config, architecture, page, existing, expected),
             ShopCheck::measure(config),

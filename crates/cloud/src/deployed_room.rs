@@ -55,10 +55,13 @@ pub struct Urls {
     pub room: String,
     /// The client check, for the shop's pages.
     pub client: String,
-    /// The API's own URL, without a slash at the end.
+    /// The URL that AWS assigned to the API, or to the edge if there is one, without a slash at the end.
     pub stage: String,
     /// The target for the CNAME of a custom domain.
     pub domain_target: Option<String>,
+    /// While the room moves to its edge or back: the target for a domain that leads to the API.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub api_target: Option<String>,
 }
 
 impl Account {
@@ -83,6 +86,7 @@ impl Account {
             client: output("ClientUrl")?,
             stage: output("StageUrl")?,
             domain_target: found.outputs.get("DomainTarget").cloned(),
+            api_target: found.outputs.get("Edge").and_then(|_| found.outputs.get("ApiDomainTarget")).cloned(),
         };
         let resources = RoomResources {
             ledger_table: output("LedgerTable")?,
@@ -137,6 +141,12 @@ impl DeployedRoom {
             vec![format!("waiting room   {}", urls.room), format!("client check   {}", urls.client)];
         if let Some(target) = &urls.domain_target {
             lines.push(format!("your domain    create a CNAME or alias record that points to {target}"));
+        }
+        if let Some(target) = &urls.api_target {
+            lines.push(format!(
+                "the move       a record that points to {target} works as well; a day after you changed it, set edge to \"yes\" (or \"no\", on \
+                 the way back) and deploy again"
+            ));
         }
         lines.extend(mail.and_then(alarm_mail).map(|mail| format!("alarm e-mails  {mail}")));
         match found {

@@ -26,6 +26,7 @@ mod control;
 mod deploy;
 mod deploy_plan;
 mod deployed_room;
+mod edge_move;
 mod entered;
 mod error;
 mod examine;

@@ -47,7 +47,10 @@ impl Bundle {
         parameters.extend(bucket.map(|bucket| (PACKAGE_BUCKET.to_owned(), bucket.to_owned())));
         let mut files = vec![
             PipelineFile::json(PipelineFile::STACK, &stack),
-            PipelineFile { path: "template.json".into(), content: template()?.into_bytes().into() },
+            PipelineFile {
+                path: "template.json".into(),
+                content: template(config.edge())?.into_bytes().into(),
+            },
             PipelineFile::json("parameters.json", &json!({ "Parameters": parameters, "Tags": tags })),
             PipelineFile { path: package.key(), content: package.zip.clone() },
         ];

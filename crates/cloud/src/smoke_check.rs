@@ -15,7 +15,7 @@ use waitroom::{Place, Room, RoomId, RoomState, Timestamp, Token};
 
 use crate::progress::{DeployStep, OnEvent, report_step};
 use crate::smoke_client::{SmokeClient, SmokeResponse};
-use crate::{CloudError, CloudErrorKind, DeployedRoom};
+use crate::{CloudError, CloudErrorKind, DeployedRoom, Urls};
 
 /// A new API takes a while until it answers everywhere.
 const API_READY_WITHIN: Duration = Duration::from_mins(1);
@@ -164,13 +164,15 @@ impl DeployedRoom {
         refuse_lost_places(&self.room, &self.finds_places().await)
     }
 
-    /// The stage's URL, and the one at a custom domain.
+    /// The URL that AWS assigned, and the one at a custom domain: while the room moves, behind each of its two targets.
     fn entrances(&self) -> Vec<Entrance> {
-        let domain = self.urls.domain_target.clone().map(|target| Entrance {
-            url: self.urls.room.trim_end_matches("/beekeeper").to_owned(),
-            target: Some(target),
-        });
-        [Entrance { url: self.urls.stage.clone(), target: None }].into_iter().chain(domain).collect()
+        let Urls { room, stage, domain_target, api_target, .. } = &self.urls;
+        let at_domain = |target: &String| Entrance {
+            url: room.trim_end_matches("/beekeeper").to_owned(),
+            target: Some(target.clone()),
+        };
+        let by_domain = [domain_target, api_target].into_iter().flatten().map(at_domain);
+        [Entrance { url: stage.clone(), target: None }].into_iter().chain(by_domain).collect()
     }
 
     fn client(&self, url: &str, target: Option<&str>) -> Result<SmokeClient, String> {
@@ -332,6 +334,7 @@ mod tests {
             version: Version::HTTP_2,
             status,
             location: None,
+            is_by_edge: false,
             body: body.into(),
         };
         for found in [r#"{"allow":false}"#, r#"{"allow":true}"#] {

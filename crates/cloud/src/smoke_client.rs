@@ -33,6 +33,8 @@ pub(crate) struct SmokeResponse {
     pub(crate) version: Version,
     pub(crate) status: u16,
     pub(crate) location: Option<String>,
+    /// Whether `CloudFront` passed it on.
+    pub(crate) is_by_edge: bool,
     pub(crate) body: String,
 }
 
@@ -110,9 +112,11 @@ impl SmokeClient {
             let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
             let (status, location) = (response.status().as_u16(), location.map(ToOwned::to_owned));
             let version = response.version();
+            let is_by_edge = response.headers().contains_key("x-amz-cf-id");
             let body = Limited::new(response.into_body(), MAX_BODY_BYTES).collect().await;
             let body = body.map_err(|error| format!("stopped responding: {error}"))?.to_bytes();
-            Ok(SmokeResponse { version, status, location, body: String::from_utf8_lossy(&body).into_owned() })
+            let body = String::from_utf8_lossy(&body).into_owned();
+            Ok(SmokeResponse { version, status, location, is_by_edge, body })
         });
         let timed_out = || Err(format!("did not respond within {} s", RESPONSE_TIMEOUT.as_secs()));
         response.await.unwrap_or_else(|_| timed_out())

@@ -1,30 +1,33 @@
-//! Converts the door's requests and answers from and to the format of API Gateway.
+//! Converts requests of visitors from the format of API Gateway, and from that of a function's URL, which an edge asks.
 
-use lambda_http::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, COOKIE};
-use lambda_http::http::{Error, HeaderValue, Method, Response};
+use lambda_http::http::HeaderValue;
+use lambda_http::http::header::COOKIE;
 use lambda_http::request::{LambdaRequest, RequestContext};
-use lambda_http::{Body, LambdaEvent, Request, RequestExt};
-use producer::{DoorRequest, GuardReport, Nonce, ReportAnswer, SessionRules};
-use waitroom::readable_cookies;
+use lambda_http::{LambdaEvent, Request, RequestExt};
+use producer::{DoorRequest, Nonce, SessionRules};
 
-/// Joins several `Cookie` headers into one. HTTP/2 allows a browser to send them apart, and `lambda_http` keeps only the
-/// last of several headers with the same name.
+/// Joins the cookies to one header. API Gateway passes on several `Cookie` headers, as HTTP/2 allows a browser to send them, and
+/// `lambda_http` keeps the last one. A function's URL lists cookies, and `lambda_http` drops them all if one has a letter beyond
+/// ASCII.
 pub fn join_cookies(mut event: LambdaEvent<LambdaRequest>) -> LambdaEvent<LambdaRequest> {
-    if let LambdaRequest::ApiGatewayV1(request) = &mut event.payload {
-        let all: Vec<_> =
-            request.multi_value_headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes).collect();
-        if all.len() > 1
-            && let Ok(joined) = HeaderValue::from_bytes(&all.join(&b"; "[..]))
-        {
-            request.headers.insert(COOKIE, joined);
+    let (headers, cookies) = match &mut event.payload {
+        LambdaRequest::ApiGatewayV1(request) => {
+            let all = request.multi_value_headers.get_all(COOKIE);
+            let all: Vec<_> = all.iter().map(|value| value.as_bytes().to_vec()).collect();
+            (&mut request.headers, all)
         }
+        LambdaRequest::ApiGatewayV2(request) => {
+            let all = request.cookies.take().unwrap_or_default();
+            (&mut request.headers, all.into_iter().map(String::into_bytes).collect())
+        }
+        _ => return event,
+    };
+    if !cookies.is_empty()
+        && let Ok(joined) = HeaderValue::from_bytes(&cookies.join(&b"; "[..]))
+    {
+        headers.insert(COOKIE, joined);
     }
     event
-}
-
-/// The request's cookies. The header's name may be in upper or lower case.
-pub fn cookies(request: &Request) -> Vec<&str> {
-    request.headers().get_all(COOKIE).iter().flat_map(|value| readable_cookies(value.as_bytes())).collect()
 }
 
 /// Converts the request to the producer's type, with these cookies.
@@ -44,53 +47,20 @@ pub fn door_request<'a>(request: &'a Request, cookies: &'a [&'a str]) -> DoorReq
     }
 }
 
-/// The path that the browser asked for: with the stage, or without it below a domain of the operator's own.
+/// The path that the browser asked for: with the stage, or without it below a domain of the operator's own or an edge.
 fn path(request: &Request) -> Option<&str> {
     match request.request_context_ref()? {
         RequestContext::ApiGatewayV1(context) => context.path.as_deref(),
+        RequestContext::ApiGatewayV2(context) => context.http.path.as_deref(),
         _ => None,
     }
-}
-
-/// Whether a guard of the shop reports.
-pub fn is_report(request: &Request) -> bool {
-    request.method() == Method::POST && request.raw_http_path().ends_with(GuardReport::PATH)
-}
-
-/// The header by which a guard shows that it may report.
-pub fn authorization(request: &Request) -> Option<&str> {
-    request.headers().get(AUTHORIZATION)?.to_str().ok()
-}
-
-/// What a guard is told.
-pub fn told(answer: ReportAnswer) -> Result<Response<Body>, Error> {
-    Response::builder()
-        .status(answer.status())
-        .header(CACHE_CONTROL, "no-store")
-        .header(CONTENT_TYPE, "application/json")
-        .body(answer.body().into())
-}
-
-/// Whether the path is exactly the door's. API Gateway also routes `/beekeeper/` here, but the relative URLs of our
-/// answers would be wrong below that path.
-pub fn is_door(request: &Request) -> bool {
-    !request.raw_http_path().ends_with('/')
-}
-
-/// The same answer as API Gateway's for an unknown path.
-pub fn not_found() -> Result<Response<Body>, Error> {
-    Response::builder()
-        .status(404)
-        .header(CACHE_CONTROL, "no-store")
-        .header(CONTENT_TYPE, "application/json")
-        .body(r#"{"error":"there is nothing here; the room's door is /beekeeper"}"#.into())
 }
 
 #[cfg(test)]
 mod tests {
     use lambda_http::Context;
-    use lambda_http::request::from_str;
     use producer::{DoorAnswer, ShownIn};
+    use routes::cookies;
     use serde_json::{Map, Value};
 
     use super::*;
@@ -118,32 +88,43 @@ mod tests {
 
     #[test]
     fn cookies_are_found_in_either_case_and_only_in_headers() {
-        for name in ["Cookie", "cookie"] {
-            let request = request("GET", &format!(r#"{{"{name}":["a=1; b=2"],"Host":["x"]}}"#));
-            assert_eq!(cookies(&request), ["a=1", " b=2"], "{name}");
-        }
-        assert!(cookies(&request("GET", "{}")).is_empty(), "a query parameter is not a header");
-        let apart = request("GET", r#"{"cookie":["a=1","bk_sale=x; b=2"],"Host":["x"]}"#);
-        assert_eq!(cookies(&apart), ["a=1", " bk_sale=x", " b=2"]);
-    }
-
-    #[test]
-    fn the_door_has_no_trailing_slash() {
-        let slash = |path: &str| {
-            let event = format!(
-                r#"{{"resource":"/beekeeper","path":"{path}","httpMethod":"GET","headers":{{}},"requestContext":{{"httpMethod":"GET","path":"/prod{path}"}},"body":null,"isBase64Encoded":false}}"#
-            );
-            is_door(&from_str(&event).unwrap())
+        let found = |headers: &str| {
+            cookies(request("GET", headers).headers()).map(ToOwned::to_owned).collect::<Vec<_>>()
         };
-        assert!(slash("/beekeeper") && !slash("/beekeeper/"));
+        for name in ["Cookie", "cookie"] {
+            let headers = format!(r#"{{"{name}":["a=1; b=2"],"Host":["x"]}}"#);
+            assert_eq!(found(&headers), ["a=1", " b=2"], "{name}");
+        }
+        assert!(found("{}").is_empty(), "a query parameter is not a header");
+        assert_eq!(
+            found(r#"{"cookie":["a=1","bk_sale=x; b=2"],"Host":["x"]}"#),
+            ["a=1", " bk_sale=x", " b=2"]
+        );
+    }
+
+    /// A request as a function's URL sends it.
+    fn by_url(cookies: &str) -> Request {
+        let event = format!(
+            r#"{{"version":"2.0","routeKey":"$default","rawPath":"/beekeeper","rawQueryString":"nonce=c29tZS1ub25jZS0xMjM0NQ&x=1",
+                "cookies":{cookies},"headers":{{"sec-fetch-dest":"document","sec-fetch-mode":"navigate","host":"x.lambda-url.eu-central-1.on.aws"}},
+                "requestContext":{{"accountId":"anonymous","apiId":"x","domainName":"x.lambda-url.eu-central-1.on.aws","domainPrefix":"x",
+                "http":{{"method":"GET","path":"/beekeeper","protocol":"HTTP/1.1","sourceIp":"192.0.2.1","userAgent":"x"}},
+                "requestId":"7c31","routeKey":"$default","stage":"$default","time":"12/Mar/2026:19:03:58 +0000","timeEpoch":1773342238000}},
+                "isBase64Encoded":false}}"#
+        );
+        let event = LambdaEvent::new(serde_json::from_str(&event).unwrap(), Context::default());
+        join_cookies(event).payload.into()
     }
 
     #[test]
-    fn an_unknown_path_gets_the_same_answer_as_on_one_machine() {
-        let answer = not_found().unwrap();
-        assert_eq!(answer.status(), 404);
-        let body: Value = serde_json::from_slice(answer.body()).unwrap();
-        assert_eq!(body, serde_json::json!({ "error": server::routes::problem::NOT_FOUND }));
+    fn an_edge_asks_through_the_functions_url() {
+        let request = by_url(r#"["a=1","shop=Ä","bk_sale=x"]"#);
+        let all: Vec<_> = cookies(request.headers()).map(str::trim).collect();
+        assert_eq!(all, ["a=1", "shop=Ä", "bk_sale=x"]);
+        let visit = door_request(&request, &all);
+        assert_eq!((request.raw_http_path(), visit.path), ("/beekeeper", Some("/beekeeper")));
+        assert_eq!((visit.shown, visit.nonce), (ShownIn::Window, Some("c29tZS1ub25jZS0xMjM0NQ")));
+        assert_eq!(cookies(by_url("null").headers()).count(), 0);
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use aws_lc_rs::digest::{SHA256, digest};
+use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Request, StatusCode, request};
 use http_body_util::{BodyExt, Collected, Full, Limited};
 use hyper::body::Bytes;
@@ -62,17 +63,19 @@ impl HttpRoom {
         }
     }
 
-    /// Brings a report to the room, with the report key in the header `Authorization`.
+    /// Brings a report to the room, with this report key.
     pub(crate) async fn report(
         &self,
-        authorization: &HeaderValue,
+        key: &HeaderValue,
         report: &GuardReport,
     ) -> Result<SessionRules, RoomSilence> {
         let url = format!("{}{}", self.rules.room, GuardReport::PATH);
         let body = serde_json::to_vec(report)
             .map_err(|error| RoomSilence::NoAnswer { url: url.clone(), source: error.into() })?;
-        let request =
-            Request::post(&url).header(AUTHORIZATION, authorization).header(CONTENT_TYPE, "application/json");
+        let hash =
+            digest(&SHA256, &body).as_ref().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let request = Request::post(&url).header(CONTENT_TYPE, "application/json");
+        let request = request.header(GuardReport::KEY, key).header(GuardReport::BODY_HASH, hash);
         let answer = self.ask(&url, request, body).await?;
         serde_json::from_slice(&answer).map_err(|_| RoomSilence::NotRules { url })
     }

@@ -17,7 +17,7 @@ use crate::{
 /// Sends the room a report every ten seconds. One reporter for each [`Guard`].
 pub struct Reporter {
     room: HttpRoom,
-    authorization: HeaderValue,
+    key_header: HeaderValue,
     name: GuardName,
     /// When the room last took a report, or when this was made.
     taken: AtomicU64,
@@ -50,10 +50,10 @@ impl Reporter {
     const COUNTED: u64 = 24 * 60 * 60;
 
     pub fn new(room: HttpRoom, key: &ReportKey, name: GuardName) -> Result<Self, InvalidHeaderValue> {
-        let mut authorization = HeaderValue::try_from(format!("Bearer {}", key.as_str()))?;
-        authorization.set_sensitive(true);
+        let mut key_header = HeaderValue::try_from(key.as_str())?;
+        key_header.set_sensitive(true);
         let taken = AtomicU64::new(clock().as_secs());
-        Ok(Self { room, authorization, name, taken, last: Mutex::default() })
+        Ok(Self { room, key_header, name, taken, last: Mutex::default() })
     }
 
     /// Sends one report, and has the guard follow the answer. From the first one on, the guard counts until the room has said that it
@@ -73,7 +73,7 @@ impl Reporter {
         let pass = guard.rules().times.pass.as_secs();
         let report =
             GuardReport { guard: self.name.clone(), made, pass, live: counts.live, opened: counts.opened };
-        match self.room.report(&self.authorization, &report).await {
+        match self.room.report(&self.key_header, &report).await {
             Ok(rules) => {
                 self.taken.store(clock().as_secs(), Ordering::Relaxed);
                 guard.follow(Some(rules));
@@ -294,6 +294,6 @@ mod tests {
     #[tokio::test]
     async fn the_key_is_in_no_log() {
         let TestReports { reporter, .. } = TestReports::new().await;
-        assert!(!format!("{reporter:?} {:?}", reporter.authorization).contains("a-secret"));
+        assert!(!format!("{reporter:?} {:?}", reporter.key_header).contains("a-secret"));
     }
 }

@@ -12,7 +12,7 @@ use crate::{BASE64, PassError, subject};
 
 /// Whom a guard counts in its shop: everything that it knows, so that a report that is lost is made up for by the next one.
 ///
-/// It is sent by `POST` to [`GuardReport::PATH`] below the room's URL, with the room's [report key](ReportKey) as a bearer token.
+/// It is sent by `POST` to [`GuardReport::PATH`] below the room's URL, with the room's [report key](ReportKey) in the header [`GuardReport::KEY`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuardReport {
     /// Which guard this is, for as long as it has its sessions: one that has lost them is another.
@@ -60,6 +60,10 @@ impl SessionRules {
 
 impl GuardReport {
     pub const PATH: &str = "/guard";
+    /// The header with the report key. Not `Authorization`: there an edge on AWS shows the room's function that it may ask.
+    pub const KEY: &str = "beekeeper-key";
+    /// The header with the hash of the body, SHA-256 in hexadecimal digits. An edge on AWS passes on no body without it.
+    pub const BODY_HASH: &str = "x-amz-content-sha256";
 }
 
 /// What a guard shows a room, so that nobody else reports. The room keeps only its digest.

@@ -5,7 +5,7 @@ use waitroom::ports::{Clock, GuardReports, RoomReader, TokenSource};
 use waitroom::{ActiveLimit, KeptReport};
 
 use crate::error::ProducerError;
-use crate::{DoorAnswer, Producer, ProducerStore};
+use crate::{Producer, ProducerStore};
 
 /// The longest report that is read: one with every window of a day.
 pub const LONGEST_REPORT: usize = 64 << 10;
@@ -55,16 +55,12 @@ impl ReportAnswer {
 }
 
 impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
-    /// Why no report of this sender is taken, before anybody reads it. `authorization` is the header of its request.
-    pub async fn refuses_report(
-        &self,
-        authorization: Option<&str>,
-    ) -> Result<Option<ReportAnswer>, ProducerError> {
+    /// Why no report of this sender is taken, before anybody reads it. `key` is the header [`GuardReport::KEY`] of its request.
+    pub async fn refuses_report(&self, key: Option<&str>) -> Result<Option<ReportAnswer>, ProducerError> {
         let room = self.store.ledger().room().await?;
         if room.settings.active.is_none() {
             return Ok(Some(ReportAnswer::NotCounted));
         }
-        let key = authorization.and_then(|value| value.strip_prefix("Bearer "));
         let is_known = |key| room.report_key.as_ref().is_some_and(|known| known.is_of(key));
         Ok((!key.is_some_and(is_known)).then_some(ReportAnswer::Unknown))
     }
@@ -82,11 +78,5 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         }
         self.store.ledger().keep_report(KeptReport { report, received }).await?;
         Ok(ReportAnswer::Kept(limit.session_rules(room.settings.lifetimes)))
-    }
-
-    /// Logs why a report cannot be taken now.
-    pub fn refuse_report(&self, error: &ProducerError) -> DoorAnswer {
-        self.refusals.log(self.clock.now(), GuardReport::PATH, error);
-        DoorAnswer::busy()
     }
 }

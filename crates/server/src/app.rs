@@ -1,6 +1,5 @@
 //! Executes the table of routes over the handlers.
 
-use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,37 +7,33 @@ use std::time::{Duration, Instant};
 use clock::SystemClock;
 use control::{Refusals, Status};
 use embedded::{EmbeddedStore, WriteTrouble};
-use http_body_util::{BodyExt, Collected, Full, Limited};
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{
-    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, COOKIE, HeaderValue, VARY,
-};
-use hyper::{HeaderMap, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Collected, Limited};
+use hyper::body::Incoming;
+use hyper::header::HeaderValue;
+use hyper::{HeaderMap, Request, StatusCode};
 use page::Page;
-use pass::{Discovery, Nonce};
-use poll::Poll;
+use pass::{GuardReport, Nonce};
 use producer::{
     DoorRequest, PlaceLimit, Producer, ProducerError, RecentRefusals, RefusalLog, SessionRules, SystemTokens,
 };
+use routes::{Handler, HttpResponse, Reads, Route, cookies, respond};
 use tokio::time::timeout;
 use tracing::{Instrument, Level, Span};
-use waitroom::ports::{Clock, KeyBoard, PortError, PortResult, RoomReader};
-use waitroom::{Room, Scheme, readable_cookies};
+use waitroom::Scheme;
+use waitroom::ports::{Clock, PortError, PortResult, RoomReader};
 
 use crate::connections::{HttpService, request_id};
 use crate::files::Files;
 use crate::join_limit::JoinLimit;
 use crate::metrics::{AnswerMetrics, increase};
 use crate::preview::Preview;
-use crate::respond::{self, HttpResponse};
-use crate::routes::{self, Handler, Route};
 
 /// Everything that visitors and the shop can request from a room.
 #[derive(Debug)]
 pub struct App {
     store: EmbeddedStore,
     producer: Producer<EmbeddedStore, SystemClock, SystemTokens>,
-    poll: Poll<EmbeddedStore, SystemClock>,
+    reads: Reads<EmbeddedStore, SystemClock>,
     page: Files,
     preview: Option<Preview>,
     refusals: RefusalLog,
@@ -56,11 +51,11 @@ enum NoAnswer {
 impl App {
     pub fn new(store: EmbeddedStore, scheme: Scheme, page: &Page) -> Self {
         let producer = Producer::new(store.clone(), SystemClock, SystemTokens, scheme);
-        let poll = Poll::new(store.clone(), SystemClock);
+        let reads = Reads::new(store.clone(), SystemClock);
         Self {
             store,
             producer,
-            poll,
+            reads,
             page: Files::new(page),
             preview: None,
             refusals: RefusalLog::default(),
@@ -126,23 +121,16 @@ impl App {
         sender: IpAddr,
     ) -> Result<HttpResponse, NoAnswer> {
         match route.handler {
-            Handler::Root => Ok(respond::found(routes::DOOR)),
             Handler::Door => Ok(self.door(request, sender).await),
             Handler::Guard => Ok(self.guard(request).await?),
-            Handler::Poll => {
-                let answer = self.poll.poll(cookies(request)).await?;
-                Ok(respond::json(Response::builder(), &answer))
-            }
-            Handler::Status => Ok(respond::json(Response::builder(), &self.poll.status().await?)),
-            Handler::ClientCheck => Ok(self.client_check(request).await?),
-            Handler::PublicKeys => Ok(self.public_keys().await?),
-            Handler::Discovery => {
-                let room = self.store.room().await?;
-                let discovery = Discovery::of(room.issuer(), room.settings.room.as_str());
-                Ok(respond::json(Response::builder(), &discovery))
-            }
             Handler::Page => self.page.answer(parameter, request).ok_or(NoAnswer::NotFound),
             Handler::Preview => self.preview(parameter, request).await,
+            reads => {
+                if reads == Handler::PublicKeys {
+                    self.producer.warm_up().await?;
+                }
+                self.reads.answer(reads, request.headers()).await?.ok_or(NoAnswer::NotFound)
+            }
         }
     }
 
@@ -153,7 +141,7 @@ impl App {
             }
             _ => None,
         };
-        let cookies: Vec<&str> = cookies(request).collect();
+        let cookies: Vec<&str> = cookies(request.headers()).collect();
         let header = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
         let visit = DoorRequest {
             shown: DoorRequest::shown(request.method().as_str(), header),
@@ -181,27 +169,23 @@ impl App {
             let log = || self.limited.log(SystemClock.now(), "/beekeeper", &client.refusal());
             self.span_of_warning(request).await.in_scope(log);
         }
-        answer.into_response().map(|body| match body {
-            Cow::Borrowed(text) => Full::new(Bytes::from_static(text.as_bytes())),
-            Cow::Owned(text) => Full::new(Bytes::from(text)),
-        })
+        respond::by_door(answer)
     }
 
     /// A guard's report. Whoever sends it slower than this sends the next one soon.
     async fn guard(&self, request: &mut Request<Incoming>) -> Result<HttpResponse, ProducerError> {
         const PATIENCE: Duration = Duration::from_secs(5);
-        let authorization = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let authorization = authorization.map(ToOwned::to_owned);
+        let key = request.headers().get(GuardReport::KEY).and_then(|value| value.to_str().ok());
+        let key = key.map(ToOwned::to_owned);
         // Nobody without the key makes the room read anything.
-        let answer = if let Some(refusal) = self.producer.refuses_report(authorization.as_deref()).await? {
+        let answer = if let Some(refusal) = self.producer.refuses_report(key.as_deref()).await? {
             refusal
         } else {
             let body = Limited::new(request.body_mut(), producer::LONGEST_REPORT).collect();
             let body = timeout(PATIENCE, body).await.ok().and_then(Result::ok).map(Collected::to_bytes);
             self.producer.keep_report(&body.unwrap_or_default()).await?
         };
-        let status = StatusCode::from_u16(answer.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        Ok(respond::json_text(respond::uncached(status), answer.body()))
+        Ok(respond::to_guard(answer))
     }
 
     /// Whether this request is of the operator's rehearsal: the room is marked, and the sender is this machine and passes
@@ -212,29 +196,10 @@ impl App {
         is_here && !is_passed_on && self.store.room().await.is_ok_and(|room| room.rehearsal.is_some())
     }
 
-    async fn client_check(&self, request: &Request<Incoming>) -> PortResult<HttpResponse> {
-        let answer = self.poll.client(cookies(request)).await?;
-        let room = self.store.room().await?;
-        Ok(readable_by_shop(respond::json(Response::builder(), &answer), &room))
-    }
-
-    async fn public_keys(&self) -> Result<HttpResponse, ProducerError> {
-        self.producer.warm_up().await?;
-        Ok(respond::json(Response::builder(), &self.store.key_record().await?.jwks()))
-    }
-
     async fn preview(&self, path: &str, request: &Request<Incoming>) -> Result<HttpResponse, NoAnswer> {
         let preview = self.preview.as_ref().ok_or(NoAnswer::NotFound)?;
         let room = self.store.room().await?;
         preview.answer(path, &room, SystemClock.now(), request).await.ok_or(NoAnswer::NotFound)
-    }
-
-    async fn unavailable(&self) -> HttpResponse {
-        let response = respond::unavailable();
-        match self.store.room().await {
-            Ok(room) => readable_by_shop(response, &room),
-            Err(_) => response,
-        }
     }
 
     async fn answer_route(
@@ -247,10 +212,10 @@ impl App {
         let metrics = self.metrics.as_ref().map(|metrics| (metrics, Instant::now()));
         let response = match self.handle(route, parameter, request, sender).await {
             Ok(response) => respond::with_headers_of(route, response),
-            Err(NoAnswer::NotFound) => respond::not_found(request),
+            Err(NoAnswer::NotFound) => respond::not_found(request.uri().path(), request.headers()),
             Err(NoAnswer::Unavailable(error)) => {
                 self.refusals.log(SystemClock.now(), request.uri().path(), &error);
-                self.unavailable().await
+                self.reads.unavailable().await
             }
         };
         if let Some((metrics, begun)) = metrics {
@@ -280,7 +245,7 @@ impl HttpService for App {
 
     async fn answer(&self, request: &mut Request<Incoming>, sender: IpAddr) -> HttpResponse {
         let Some((route, parameter)) = self.route(request.uri().path()) else {
-            return respond::not_found(request);
+            return respond::not_found(request.uri().path(), request.headers());
         };
         if !route.allows(request.method().as_str()) {
             return respond::method_not_allowed(route);
@@ -305,10 +270,6 @@ impl From<ProducerError> for NoAnswer {
     }
 }
 
-fn cookies(request: &Request<Incoming>) -> impl Iterator<Item = &str> {
-    request.headers().get_all(COOKIE).iter().flat_map(|value| readable_cookies(value.as_bytes()))
-}
-
 /// Before anybody comes, the room's own writes show whether anybody could join.
 fn refusals(recent: Option<RecentRefusals>, trouble: Option<WriteTrouble>) -> Option<Refusals> {
     let recent =
@@ -320,19 +281,6 @@ fn refusals(recent: Option<RecentRefusals>, trouble: Option<WriteTrouble>) -> Op
 pub(crate) fn query_value<'a>(query: Option<&'a str>, name: &str) -> Option<&'a str> {
     let pairs = query?.split('&').filter_map(|pair| pair.split_once('='));
     pairs.into_iter().find_map(|(found, value)| (found == name).then_some(value))
-}
-
-/// Lets the pages of the shop read the response to a request with a cookie.
-fn readable_by_shop(mut response: HttpResponse, room: &Room) -> HttpResponse {
-    let origin = room.settings.shop.as_url().origin().ascii_serialization();
-    // The origin of a URL is ASCII, so it is always a valid header value.
-    if let Ok(origin) = HeaderValue::try_from(origin) {
-        let headers = response.headers_mut();
-        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
-        headers.insert(VARY, HeaderValue::from_static("Origin"));
-    }
-    response
 }
 
 #[cfg(test)]

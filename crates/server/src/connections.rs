@@ -19,8 +19,8 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tracing::{Instrument, Span};
 
-use crate::respond::HttpResponse;
 use crate::slots::{Slot, Slots};
+use routes::HttpResponse;
 
 /// Something that answers requests. Only a guard's report has a body that is read. The sender is who opened the connection: a client or a proxy.
 pub trait HttpService: Send + Sync + 'static {

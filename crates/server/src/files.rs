@@ -14,7 +14,7 @@ use hyper::header::{
 use hyper::{Request, Response, StatusCode};
 use page::Page;
 
-use crate::respond::{HttpResponse, finish};
+use routes::respond::{HttpResponse, finish};
 
 #[derive(Debug)]
 pub(crate) struct Files(HashMap<String, Packed>);

@@ -16,7 +16,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use crate::connections::HttpService;
 use crate::guard_metrics::GuardMetrics;
 use crate::proxies::TrustedProxies;
-use crate::respond::{self, HttpResponse, finish, uncached};
+use routes::respond::{self, HttpResponse, finish, uncached};
 
 /// Answers a web server that asks whether a request may reach the shop.
 ///

@@ -13,7 +13,7 @@ use waitroom::ports::Clock;
 
 use crate::connections::HttpService;
 use crate::metrics::{Histogram, MetricsText, answer_monitoring, as_f64, increase};
-use crate::respond::HttpResponse;
+use routes::HttpResponse;
 
 /// Counts since the process started.
 #[derive(Debug, Default)]

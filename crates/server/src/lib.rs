@@ -1,6 +1,6 @@
 //! A whole waiting room in one process; and the guard of a shop in another.
 //!
-//! The same handlers that run as Lambda functions run here over the embedded store. [`routes`] lists what can
+//! The same handlers that run as Lambda functions run here over the embedded store. The table of the crate `routes` lists what can
 //! be requested, and [`App`] answers it. [`schedule`] runs the trigger and the consumers once a minute.
 //! A [`HostedRoom`] runs all of it. [`connections`] limits slow and greedy clients. [`socket`] takes the operator's commands from another
 //! terminal. [`Monitor`] answers the operator's monitoring.
@@ -19,8 +19,6 @@ mod metrics;
 mod monitor;
 mod preview;
 mod proxies;
-mod respond;
-pub mod routes;
 pub mod schedule;
 mod shop;
 mod slots;
@@ -38,6 +36,6 @@ pub use metrics::AnswerMetrics;
 pub use monitor::Monitor;
 pub use preview::Preview;
 pub use proxies::{TrustedProxies, TrustedProxy, TrustedProxyError};
-pub use respond::HttpResponse;
+pub use routes::HttpResponse;
 pub use shop::DemoShop;
 pub use start::{apply_settings, open_when_free};

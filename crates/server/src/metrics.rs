@@ -8,8 +8,7 @@ use hyper::StatusCode;
 use hyper::header::CONTENT_TYPE;
 use waitroom::ports::PortResult;
 
-use crate::respond::{self, HttpResponse};
-use crate::routes::Handler;
+use routes::{Handler, HttpResponse, respond};
 
 /// The upper bounds of a histogram's buckets, in microseconds.
 const BOUNDS: [u64; 16] = [

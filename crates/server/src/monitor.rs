@@ -17,7 +17,7 @@ use waitroom::{RoomState, with_causes};
 
 use crate::connections::HttpService;
 use crate::metrics::{AnswerMetrics, MetricsText, answer_monitoring, as_f64};
-use crate::respond::HttpResponse;
+use routes::HttpResponse;
 
 /// Answers the operator's monitoring.
 #[derive(Debug)]

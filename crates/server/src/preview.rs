@@ -14,7 +14,7 @@ use poll::{PollAnswer, VisitorState};
 use waitroom::{LineStatus, Rate, Room, RoomState, Timestamp};
 
 use crate::files::Files;
-use crate::respond::{HttpResponse, finish, html, json, text, uncached};
+use routes::respond::{HttpResponse, finish, html, json, text, uncached};
 
 /// Shows the custom page in this folder, read again for each request, or the built-in page.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use waitroom::ports::KeyBoard;
 
 use crate::connections::HttpService;
 use crate::forward_auth::{Style, answered};
-use crate::respond::{HttpResponse, html, text, uncached};
+use routes::respond::{HttpResponse, html, text, uncached};
 
 /// Shows whoever gets past its guard how they got in. Its sessions end with the process.
 #[derive(Debug)]

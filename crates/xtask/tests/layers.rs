@@ -25,6 +25,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("page", &["waitroom"]),
     ("poll", &["waitroom"]),
     ("producer", &["waitroom", "pass"]),
+    // A room over HTTP, wherever it runs.
+    ("routes", &["waitroom", "pass", "poll", "producer"]),
     ("trigger", &["waitroom"]),
     ("consumer", &["waitroom"]),
     ("throttle", &["waitroom"]),
@@ -40,15 +42,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "server",
         &[
-            "waitroom", "pass", "clock", "control", "page", "poll", "producer", "trigger", "consumer",
-            "throttle", "embedded", "guard",
+            "waitroom", "pass", "clock", "control", "page", "poll", "routes", "producer", "trigger",
+            "consumer", "throttle", "embedded", "guard",
         ],
     ),
     (
         "functions",
         &[
-            "waitroom", "config", "clock", "probe", "page", "producer", "trigger", "consumer", "throttle",
-            "aws", "guard", "roots",
+            "waitroom", "config", "clock", "probe", "page", "pass", "producer", "routes", "trigger",
+            "consumer", "throttle", "aws", "guard", "roots",
         ],
     ),
     // What a room on AWS bears and costs. It needs no SDK, so every build may use it.

@@ -128,7 +128,7 @@ fn a_room_with_a_limit_learns_who_is_in_the_shop() {
     assert!(first.greeting.contains("\nEvery 10 s it tells the room how many visitors are in the shop.\n"));
     let sent = room.reports.lock().unwrap()[0].clone();
     assert!(sent.starts_with("POST /guard HTTP/1.1\r\n"), "{sent}");
-    for line in ["authorization: Bearer key_of-the-room", "content-type: application/json"] {
+    for line in ["beekeeper-key: key_of-the-room", "content-type: application/json"] {
         assert!(sent.lines().any(|found| found == line), "{line} in {sent}");
     }
     let report = room.reported(1);

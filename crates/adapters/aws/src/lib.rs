@@ -61,7 +61,7 @@ pub use dispatch::FunctionDispatch;
 pub use item_json::status_json;
 pub use keys::STATUS_COPIES;
 pub use line::AwsLine;
-pub use page_bucket::PageBucket;
+pub use page_bucket::{PageBucket, StoredFile};
 pub use secret::secret_text;
 pub use shared_sessions::SharedSessions;
 pub use store::{AwsStore, RoomResources};

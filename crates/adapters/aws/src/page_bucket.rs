@@ -1,18 +1,30 @@
-//! The bucket that holds the waiting page. Only the API reads it.
+//! The bucket that holds the waiting page. Only the API reads it, and behind an edge the door's function.
 
 use aws_config::SdkConfig;
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::Builder;
+use aws_sdk_s3::operation::get_object::GetObjectError;
 use aws_sdk_s3::operation::list_objects_v2::ListObjectsV2Error;
 use aws_sdk_s3::primitives::ByteStream;
-use waitroom::ports::PortResult;
+use waitroom::ports::{Fault, PortError, PortResult};
 
 use crate::retry::{call, with_retries};
+
+/// The name of the metadata that has a file's policy.
+const POLICY: &str = "policy";
 
 #[derive(Clone, Debug)]
 pub struct PageBucket {
     client: Client,
     bucket: String,
+}
+
+/// A file of the page, with what [`PageBucket::put`] stored beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredFile {
+    pub content_type: String,
+    pub policy: String,
+    pub body: Vec<u8>,
 }
 
 impl PageBucket {
@@ -23,14 +35,30 @@ impl PageBucket {
         Self { client: Client::from_conf(config), bucket }
     }
 
-    /// Stores a file. The policy is for the `Content-Security-Policy` header, and is stored as the file's metadata
-    /// `policy`.
+    /// Stores a file. The policy is for the `Content-Security-Policy` header.
     pub async fn put(&self, name: &str, content_type: &str, policy: &str, body: &[u8]) -> PortResult<()> {
         let put = || {
             let object = self.client.put_object().bucket(&self.bucket).key(name).content_type(content_type);
-            object.metadata("policy", policy).body(ByteStream::from(body.to_vec())).send()
+            object.metadata(POLICY, policy).body(ByteStream::from(body.to_vec())).send()
         };
         call("store the waiting page", put).await.map(drop)
+    }
+
+    /// The file of this name, if there is one.
+    pub async fn get(&self, name: &str) -> PortResult<Option<StoredFile>> {
+        const READ: &str = "read the waiting page";
+        let object = self.client.get_object().bucket(&self.bucket).key(name);
+        let object = match with_retries(|| object.clone().send()).await {
+            Ok(object) => object,
+            Err(failure) if failure.error.as_service_error().is_some_and(GetObjectError::is_no_such_key) => {
+                return Ok(None);
+            }
+            Err(failure) => return Err(failure.into_port_error(READ)),
+        };
+        let policy = object.metadata.and_then(|mut metadata| metadata.remove(POLICY));
+        let body = object.body.collect().await.map_err(|error| PortError::new(READ, Fault::Busy, error))?;
+        let (content_type, policy) = (object.content_type.unwrap_or_default(), policy.unwrap_or_default());
+        Ok(Some(StoredFile { content_type, policy, body: body.to_vec() }))
     }
 
     /// Deletes all files. A bucket that does not exist counts as empty.

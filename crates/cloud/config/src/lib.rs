@@ -17,6 +17,7 @@
 //! The crate does not depend on TOML, JSON or YAML: a value from any of them is converted to a [`ConfigValue`].
 
 mod architecture;
+mod edge;
 mod nearest;
 mod number;
 mod read;
@@ -28,6 +29,7 @@ mod text;
 mod value;
 
 pub use architecture::Architecture;
+pub use edge::Edge;
 pub use nearest::nearest;
 pub use number::{AddressLimit, ChallengeAbove, LogDays, Whole, WindowSeconds};
 pub use region::{KNOWN_REGIONS, Region, RegionError, RegionNameError};

@@ -11,7 +11,7 @@ use waitroom::{
 use crate::ConfigValue::{Flag, Number, Text};
 use crate::read::{EntryReader, ParameterReader};
 use crate::{
-    AccountId, AddressLimit, Architecture, CertificateArn, ChallengeAbove, ConfigValue, DomainName,
+    AccountId, AddressLimit, Architecture, CertificateArn, ChallengeAbove, ConfigValue, DomainName, Edge,
     EmailAddress, LogDays, PageFolder, Presence, ProfileName, Region, Setting, SettingRow, SettingValue,
     Whole, WindowSeconds,
 };
@@ -217,6 +217,8 @@ room_config! {
         pass_minutes: Minutes = Number(60) => "PassMinutes";
         /// A folder with your colour and logo, or with your own page: docs/page.md.
         page: PageFolder = Text("/home/you/branding") => "Page";
+        /// On AWS: `yes` puts CloudFront in front, for crowds beyond 3,000 joins a second: docs/edge.md. `moving` while a domain moves there.
+        edge: Edge = Text("no") => "Edge";
     }
     on_aws {
         /// The AWS region of the room. It cannot change while the room is deployed.
@@ -227,11 +229,14 @@ room_config! {
         account: AccountId = Text("012345678901");
         /// The processor of the functions: `arm64` or `x86_64`. Unless you set it, the first of them that your `beekeeper` has functions for.
         architecture: Architecture = Text("arm64") => "Architecture";
-        /// A domain of your own. Needs `certificate`.
+        /// A domain of your own. Needs `certificate`, and with `edge` also `edge_certificate`.
         domain: DomainName = Text("queue.shop.example") => "DomainName";
         /// The certificate for `domain`, in the room's region.
         certificate: CertificateArn =
             Text("arn:aws:acm:eu-central-1:012345678901:certificate/example") => "CertificateArn";
+        /// The certificate for `domain` in us-east-1, where CloudFront looks.
+        edge_certificate: CertificateArn =
+            Text("arn:aws:acm:us-east-1:012345678901:certificate/example") => "EdgeCertificateArn";
         /// Who gets an e-mail when something is wrong, after a click on the link in the first one. Costs about 1.70 dollars a month.
         alarm_email: EmailAddress = Text("you@shop.example") => "AlarmEmail";
         /// For how many days logs are kept.
@@ -269,7 +274,12 @@ impl RoomConfig {
         };
         let (oversubscribe, active) = (self.oversubscription(), self.active_limit());
         let (health, mode) = (health.clone(), mode.unwrap_or_default());
-        Settings { health, mode, oversubscribe, active, lifetimes, ..usual }
+        let edge = self.edge().answers();
+        Settings { health, mode, oversubscribe, active, edge, lifetimes, ..usual }
+    }
+
+    pub fn edge(&self) -> Edge {
+        self.edge.unwrap_or_default()
     }
 
     /// By how much more than the rate it may let in. 0 percent is none at all.
@@ -330,27 +340,83 @@ impl RoomConfig {
         })
     }
 
-    /// Checks the settings that depend on each other.
-    pub fn consistent(self) -> Result<Self, Mistakes> {
-        if let Some(mistake) = self.mistake_about_active() {
-            return Err(vec![mistake].into());
-        }
-        let mistake = match (&self.domain, &self.certificate) {
-            (Some(_), None) => "domain: needs certificate; set both or none".into(),
-            (None, Some(_)) => "certificate: needs domain; set both or none".into(),
+    /// What contradicts the room's edge, or its domain.
+    fn mistake_about_address(&self) -> Option<String> {
+        /// Where CloudFront looks for certificates.
+        const EDGE_REGION: &str = "us-east-1";
+        let edge = self.edge();
+        let is_in = |certificate: &Option<CertificateArn>, region: &str| {
+            certificate.as_ref().is_none_or(|certificate| certificate.region() == region)
+        };
+        let of_firewall = [
+            (
+                "door_requests_per_address",
+                self.door_requests_per_address.is_some_and(AddressLimit::is_limited),
+            ),
+            ("door_challenge_above", self.door_challenge_above.is_some()),
+            ("requests_per_address", self.requests_per_address.is_some_and(AddressLimit::is_limited)),
+        ];
+        let of_api = [
+            ("access_log", self.access_log == Some(true)),
+            ("requests_per_second", self.requests_per_second.is_some_and(|most| most.get() > 0)),
+        ];
+        let set = |of: &[(&'static str, bool)]| of.iter().find(|(_, is_set)| *is_set).map(|(name, _)| *name);
+        Some(match (&self.domain, edge) {
+            (None, _) if self.certificate.is_some() => "certificate: needs domain; set both or none".into(),
+            (None, _) if self.edge_certificate.is_some() => {
+                "edge_certificate: needs domain; set both or none".into()
+            }
+            (None, Edge::Moving) => {
+                "edge: \"moving\" needs domain, or visitors' links would change under them".into()
+            }
+            (Some(_), Edge::No | Edge::Moving) if self.certificate.is_none() => {
+                "domain: needs certificate; set both or none".into()
+            }
+            (Some(_), Edge::Moving | Edge::Yes) if self.edge_certificate.is_none() => {
+                format!("edge: needs edge_certificate, a certificate for domain in {EDGE_REGION}")
+            }
             (Some(domain), _) if self.is_at_shop() => {
                 format!("domain: is the shop's own name; give the room another, like queue.{domain}")
             }
-            (_, Some(certificate)) => match &self.region {
-                Some(region) if certificate.region() != region.as_str() => format!(
-                    "certificate: is in {}; request one in {region}, where the room is",
-                    certificate.region()
-                ),
-                _ => return Ok(self),
-            },
-            _ => return Ok(self),
-        };
-        Err(vec![mistake].into())
+            _ if !is_in(&self.edge_certificate, EDGE_REGION) => {
+                format!("edge_certificate: must be in {EDGE_REGION}, where CloudFront looks")
+            }
+            (_, edge) => {
+                if let Some(name) = set(&of_firewall).filter(|_| edge.answers()) {
+                    format!(
+                        "{name}: is of the API's firewall, so it doesn't go with edge; leave out one of them"
+                    )
+                } else if let Some(name) = set(&of_api).filter(|_| !edge.has_api()) {
+                    format!(
+                        "{name}: is of the API, and with edge = \"yes\" there is none; leave out one of them"
+                    )
+                } else {
+                    let region = self.region.as_ref()?.as_str();
+                    match &self.certificate {
+                        _ if edge.answers() && !Edge::is_in(region) => {
+                            format!(
+                                "edge: Lambda gives functions no URL in {region}; choose another region, or leave out edge"
+                            )
+                        }
+                        Some(certificate) if certificate.region() != region => {
+                            let elsewhere = certificate.region();
+                            format!(
+                                "certificate: is in {elsewhere}; request one in {region}, where the room is"
+                            )
+                        }
+                        _ => return None,
+                    }
+                }
+            }
+        })
+    }
+
+    /// Checks the settings that depend on each other.
+    pub fn consistent(self) -> Result<Self, Mistakes> {
+        match self.mistake_about_active().or_else(|| self.mistake_about_address()) {
+            Some(mistake) => Err(vec![mistake].into()),
+            None => Ok(self),
+        }
     }
 }
 
@@ -444,7 +510,7 @@ mod tests {
                 "account: must be a text in quotation marks",
                 "architecture: must be \"arm64\" or \"x86_64\"",
                 "domain: must be a domain name in lower case, like queue.shop.example",
-                "certificate: must be the ARN of a certificate in the room's region",
+                "certificate: must be the ARN of a certificate, like arn:aws:acm:eu-central-1:012345678901:certificate/example",
                 "alarm_email: must be one e-mail address; for several people, use a mailing list",
                 "log_days: must be one of 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365",
                 "door_challenge_above: must be 0, or a whole number from 10 to 999999999",
@@ -471,6 +537,37 @@ mod tests {
             elsewhere.unwrap_err().to_string(),
             "certificate: is in us-east-1; request one in eu-central-1, where the room is"
         );
+    }
+
+    #[test]
+    fn an_edge_says_what_does_not_go_with_it() {
+        let domain = ("domain", Text("queue.shop.example"));
+        let here = ("certificate", Text("arn:aws:acm:eu-central-1:012345678901:certificate/example"));
+        let at_edge = ("edge_certificate", Text("arn:aws:acm:us-east-1:012345678901:certificate/example"));
+        let region = ("region", Text("eu-central-1"));
+        let (yes, moving) = (("edge", Text("yes")), ("edge", Text("moving")));
+        for sound in [&[yes][..], &[yes, domain, at_edge, region], &[moving, domain, here, at_edge]] {
+            let config = read(SMALLEST.into_iter().chain(sound.iter().copied())).unwrap();
+            assert!(config.settings().edge, "{sound:?}");
+        }
+        assert!(!read(SMALLEST).unwrap().settings().edge);
+        let elsewhere = ("edge_certificate", here.1);
+        for (wrong, expected) in [
+            (&[("edge", Text("true"))][..], "edge: must be \"no\", \"moving\" or \"yes\""),
+            (&[moving], "edge: \"moving\" needs domain"),
+            (&[at_edge], "edge_certificate: needs domain"),
+            (&[yes, domain], "edge: needs edge_certificate"),
+            (&[moving, domain, at_edge], "domain: needs certificate"),
+            (&[yes, domain, elsewhere], "edge_certificate: must be in us-east-1"),
+            (&[yes, ("requests_per_address", Number(500))], "requests_per_address: is of the API's firewall"),
+            (&[yes, ("door_challenge_above", Number(0))], "door_challenge_above: is of the API's firewall"),
+            (&[yes, ("access_log", Flag(true))], "access_log: is of the API"),
+            (&[yes, ("requests_per_second", Number(100))], "requests_per_second: is of the API"),
+            (&[yes, ("region", Text("eu-central-2"))], "edge: Lambda gives functions no URL in eu-central-2"),
+        ] {
+            let refused = read(SMALLEST.into_iter().chain(wrong.iter().copied())).unwrap_err().to_string();
+            assert!(refused.starts_with(expected), "{refused}");
+        }
     }
 
     #[test]

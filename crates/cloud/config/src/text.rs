@@ -52,7 +52,7 @@ macro_rules! settings {
 texts! {
     /// The number of an AWS account.
     AccountId: is_account, "must be the number of an AWS account: twelve digits in quotation marks";
-    CertificateArn: is_certificate, "must be the ARN of a certificate in the room's region";
+    CertificateArn: is_certificate, "must be the ARN of a certificate, like arn:aws:acm:eu-central-1:012345678901:certificate/example";
     DomainName: is_domain, "must be a domain name in lower case, like queue.shop.example";
     EmailAddress: is_email, "must be one e-mail address; for several people, use a mailing list";
     /// A folder with a design or a page of the operator's own.

@@ -27,6 +27,8 @@ pub struct ModelledRoom {
     pub throttle: bool,
     pub alarms: bool,
     pub firewall: Firewall,
+    /// Whether CloudFront answers visitors, and no API.
+    pub edge: bool,
     pub times: FunctionTimes,
 }
 
@@ -68,6 +70,7 @@ impl ModelledRoom {
             throttle: false,
             alarms: false,
             firewall: Firewall::default(),
+            edge: false,
             times: FunctionTimes::default(),
         }
     }
@@ -92,6 +95,7 @@ impl ModelledRoom {
             throttle: config.throttle,
             alarms: config.alarm_email.is_some(),
             firewall: Firewall::of(config),
+            edge: config.edge().answers(),
             times: FunctionTimes::default(),
         }
     }

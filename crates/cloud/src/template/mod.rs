@@ -3,9 +3,11 @@
 //! [`TEMPLATE`] is the text, [`parse`] converts it to JSON, and [`Stack`] fills in parameters and evaluates conditions.
 
 mod resolved;
+mod without;
 mod yaml;
 
 pub use resolved::Stack;
+pub(crate) use without::without;
 pub use yaml::parse;
 
 /// The template that is deployed.

@@ -5,6 +5,21 @@ pub(crate) const NOT_NEEDED: &[(&str, &[&str], &str)] = &[
     ("AWS::ApiGateway::RestApi", &["apigateway:UpdateRestApiPolicy"], "the API has no resource policy"),
     ("AWS::ApiGateway::RestApi", &["s3:GetObject"], "the definition is in the template"),
     (
+        "AWS::CloudFront::Distribution",
+        &["cloudfront:CreateConnectionGroup", "cloudfront:GetConnectionGroup", "cloudfront:GetVpcOrigin"],
+        "the distribution has no tenants, and its origin is in no VPC",
+    ),
+    (
+        "AWS::CloudFront::Distribution",
+        &["cloudfront:CreateDistributionWithTags"],
+        "IAM knows no such action: it is CreateDistribution and TagResource",
+    ),
+    (
+        "AWS::CloudFront::Distribution",
+        &["cloudfront:UpdateDistributionWithStagingConfig"],
+        "no change of it is staged",
+    ),
+    (
         "AWS::DynamoDB::Table",
         &["dynamodb:DescribeImport", "dynamodb:ImportTable", "s3:", "logs:"],
         "the table is created empty, not imported",

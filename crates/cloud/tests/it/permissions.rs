@@ -65,6 +65,10 @@ fn arns(action: &str, kind: &str) -> Vec<&'static str> {
             _ => vec!["arn:aws:apigateway:eu-west-1::/restapis/a1/stages/prod"],
         },
         "cloudformation" => vec!["arn:aws:cloudformation:eu-west-1:1:stack/beekeeper-sale/1"],
+        "cloudfront" if name.contains("OriginAccessControl") => {
+            vec!["*", "arn:aws:cloudfront::1:origin-access-control/E1"]
+        }
+        "cloudfront" => vec!["*", "arn:aws:cloudfront::1:distribution/E1"],
         "cloudwatch" => vec!["arn:aws:cloudwatch:eu-west-1:1:alarm:beekeeper-sale-A-1"],
         "dynamodb" => vec!["arn:aws:dynamodb:eu-west-1:1:table/beekeeper-sale-Ledger-1"],
         "events" => vec!["arn:aws:events:eu-west-1:1:rule/beekeeper-sale-T-1"],

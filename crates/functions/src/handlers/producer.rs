@@ -1,16 +1,19 @@
-//! `GET /beekeeper` and `POST /guard`, behind API Gateway's proxy integration.
+//! A room over HTTP: `GET /beekeeper` and `POST /guard` behind API Gateway, and every route behind an edge.
 
+use aws::{AwsStore, PageBucket, StoredFile};
 use clock::SystemClock;
-use functions::door::{
-    authorization, cookies, door_request, is_door, is_report, join_cookies, not_found, told,
-};
-use functions::{FunctionSetup, Metric, request_span, variable, warm_up};
+use functions::door::{door_request, join_cookies};
+use functions::{FunctionSetup, Metric, Metrics, request_span, variable, warm_up};
+use lambda_http::http::Response;
+use lambda_http::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use lambda_http::tower::Service;
-use lambda_http::{Adapter, Body, Request, RequestExt, service_fn};
-use producer::{Producer, ProducerError, SystemTokens};
+use lambda_http::{Adapter, Request, RequestExt, service_fn};
+use pass::GuardReport;
+use producer::{Producer, ProducerError, RefusalLog, SystemTokens};
+use routes::{Handler, HttpResponse, Reads, Route, cookies, respond};
 use tracing::Instrument;
 use waitroom::Scheme;
-use waitroom::ports::Clock;
+use waitroom::ports::{Clock, PortResult};
 
 pub(crate) async fn run() -> Result<(), lambda_http::Error> {
     let FunctionSetup { config, store, metrics, room } = FunctionSetup::start_with_trigger()?;
@@ -22,37 +25,82 @@ pub(crate) async fn run() -> Result<(), lambda_http::Error> {
     let producer = Producer::new(store.clone(), SystemClock, SystemTokens, Scheme::Https);
     tokio::join!(warm_up(store.warm_up_with_line()), warm_up(producer.warm_up()));
     warm_up(store.remove_moved_keys()).await;
-    let mut door = Adapter::from(service_fn(async |request: Request| {
-        if !is_door(&request) {
-            return Ok(not_found()?);
-        }
+    let door = Door {
+        reads: Reads::new(store.clone(), SystemClock),
+        // Only an edge asks here for the page.
+        page: variable("PAGE_BUCKET").ok().map(|bucket| PageBucket::new(&config, bucket)),
+        refusals: RefusalLog::default(),
+        producer,
+        store,
+        metrics,
+    };
+    let mut answers = Adapter::from(service_fn(async |request: Request| {
         let span = request_span(&room, &request.lambda_context().request_id);
-        if is_report(&request) {
-            let taken = async {
-                let refusal = producer.refuses_report(authorization(&request)).await?;
-                match refusal {
-                    Some(refusal) => Ok(refusal),
-                    None => producer.keep_report(request.body()).await,
-                }
-            };
-            return match taken.instrument(span).await {
-                Ok(answer) => Ok(told(answer)?),
-                Err(error) => {
-                    let error: ProducerError = error;
-                    Ok(producer.refuse_report(&error).into_response().map(Body::from))
-                }
-            };
+        Ok::<_, lambda_http::Error>(door.answer(&request).instrument(span).await)
+    }));
+    lambda_runtime::run(service_fn(|event| answers.call(join_cookies(event)))).await
+}
+
+struct Door {
+    producer: Producer<AwsStore, SystemClock, SystemTokens>,
+    reads: Reads<AwsStore, SystemClock>,
+    page: Option<PageBucket>,
+    refusals: RefusalLog,
+    store: AwsStore,
+    metrics: Metrics,
+}
+
+impl Door {
+    async fn answer(&self, request: &Request) -> HttpResponse {
+        let path = request.raw_http_path();
+        let not_found = || respond::not_found(path, request.headers());
+        let Some((route, parameter)) = Route::find(path) else { return not_found() };
+        if !route.allows(request.method().as_str()) {
+            return respond::method_not_allowed(route);
         }
-        let cookies = cookies(&request);
-        let answer = producer.answer_or_busy(&door_request(&request, &cookies)).instrument(span).await;
+        let answer = match route.handler {
+            Handler::Door => return self.visit(request).await,
+            Handler::Guard => self.guard(request).await,
+            Handler::Page => self.file(parameter).await.map_err(ProducerError::from),
+            reads => self.reads.answer(reads, request.headers()).await.map_err(ProducerError::from),
+        };
+        match answer {
+            Ok(Some(answer)) => respond::with_headers_of(route, answer),
+            Ok(None) => not_found(),
+            Err(error) => {
+                self.refusals.log(SystemClock.now(), path, &error);
+                self.reads.unavailable().await
+            }
+        }
+    }
+
+    async fn visit(&self, request: &Request) -> HttpResponse {
+        let cookies: Vec<_> = cookies(request.headers()).collect();
+        let answer = self.producer.answer_or_busy(&door_request(request, &cookies)).await;
         let counts = [
             (Metric::Joined, u64::from(answer.set_cookie.is_some())),
-            (Metric::Entered, store.take_entries()),
+            (Metric::Entered, self.store.take_entries()),
         ];
         for count in counts.into_iter().filter(|(_, visitors)| *visitors > 0) {
-            metrics.count(SystemClock.now(), &[count]);
+            self.metrics.count(SystemClock.now(), &[count]);
         }
-        Ok::<_, lambda_http::Error>(answer.into_response().map(Body::from))
-    }));
-    lambda_runtime::run(service_fn(|event| door.call(join_cookies(event)))).await
+        respond::by_door(answer)
+    }
+
+    async fn guard(&self, request: &Request) -> Result<Option<HttpResponse>, ProducerError> {
+        let key = request.headers().get(GuardReport::KEY).and_then(|value| value.to_str().ok());
+        let answer = match self.producer.refuses_report(key).await? {
+            Some(refusal) => refusal,
+            None => self.producer.keep_report(request.body()).await?,
+        };
+        Ok(Some(respond::to_guard(answer)))
+    }
+
+    async fn file(&self, name: &str) -> PortResult<Option<HttpResponse>> {
+        let Some(page) = &self.page else { return Ok(None) };
+        Ok(page.get(name).await?.map(|StoredFile { content_type, policy, body }| {
+            let headers = Response::builder().header(CONTENT_TYPE, content_type);
+            respond::finish(headers.header(CONTENT_SECURITY_POLICY, policy), body)
+        }))
+    }
 }

@@ -24,8 +24,19 @@ impl SamRoom {
 
     /// The same, in an account that not all tests share.
     pub fn deploy_to(aws: &'static LocalEmu, name: &str, rate: u32) -> Result<Self> {
+        Self::deploy_with(aws, name, rate, &[])
+    }
+
+    /// The same, with these parameters besides.
+    pub fn deploy_with(
+        aws: &'static LocalEmu,
+        name: &str,
+        rate: u32,
+        besides: &[(&str, &str)],
+    ) -> Result<Self> {
         let rate = rate.to_string();
-        let outputs = sam::deploy(aws, &stack(name), sam::built()?, &parameters(name, &rate, "Seal's Sale"))?;
+        let parameters = [&parameters(name, &rate, "Seal's Sale")[..], besides].concat();
+        let outputs = sam::deploy(aws, &stack(name), sam::built()?, &parameters)?;
         // These credentials may do everything.
         let credentials = Credentials::new("test", "test", None, None, "rehearsal");
         let stage = Stage::new(name, outputs, sdk_config("us-east-1", credentials, Some(aws.endpoint())))?;

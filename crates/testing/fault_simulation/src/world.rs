@@ -316,11 +316,11 @@ impl World {
 
     /// The same, of anything that somebody sends with this key.
     pub fn report_text(&mut self, key: &str, body: Vec<u8>) -> Arc<Mutex<Option<ReportAnswer>>> {
-        let (producer, authorization) = (self.process().producer.clone(), format!("Bearer {key}"));
+        let (producer, key) = (self.process().producer.clone(), key.to_owned());
         let told = Arc::new(Mutex::new(None));
         let answer = told.clone();
         self.spawn(async move {
-            *answer.lock() = match producer.refuses_report(Some(&authorization)).await {
+            *answer.lock() = match producer.refuses_report(Some(&key)).await {
                 Ok(None) => producer.keep_report(&body).await.ok(),
                 refused => refused.ok().flatten(),
             };

@@ -67,7 +67,7 @@ fn a_query_parameter_is_not_a_cookie(client: &Client) {
 }
 
 fn a_room_without_a_limit_takes_no_reports(client: &Client) {
-    let report = client.send("POST", "/guard", &[("Authorization", "Bearer a-key"), ("Content-Length", "0")]);
+    let report = client.send("POST", "/guard", &[("Beekeeper-Key", "a-key"), ("Content-Length", "0")]);
     assert_eq!(report.status, 404, "{report:?}");
     let error = report.json()["error"].as_str().unwrap_or_default().to_owned();
     assert!(error.contains("counts no active visitors"), "{report:?}");

@@ -8,7 +8,7 @@ use crate::room::{config, patient, run};
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn a_page_is_put_and_cleared() {
+fn a_page_is_put_read_and_cleared() {
     run(async {
         let config = config(&Emulators::shared().localemu());
         let s3 = aws_sdk_s3::config::Builder::from(&patient(&config)).force_path_style(true).build();
@@ -24,11 +24,12 @@ fn a_page_is_put_and_cleared() {
             site.put("index.html", html, policy, body.as_bytes()).await.unwrap();
         }
         site.put("own.css", "text/css; charset=utf-8", policy, b"").await.unwrap();
-        let page = s3.get_object().bucket(&bucket).key("index.html").send().await.unwrap();
-        assert_eq!(page.content_type.as_deref(), Some(html));
-        let metadata = page.metadata.unwrap_or_default();
-        assert_eq!(metadata.get("policy").map(String::as_str), Some(policy));
-        assert_eq!(page.body.collect().await.unwrap().into_bytes(), "<p>Neue Fassung 🦭");
+        let page = site.get("index.html").await.unwrap().unwrap();
+        assert_eq!((&*page.content_type, &*page.policy), (html, policy));
+        assert_eq!(page.body, "<p>Neue Fassung 🦭".as_bytes());
+        for missing in ["index.htm", "a b", "../index.html", "ä"] {
+            assert_eq!(site.get(missing).await.unwrap(), None, "{missing}");
+        }
 
         site.clear().await.unwrap();
         assert_eq!(s3.list_objects_v2().bucket(&bucket).send().await.unwrap().key_count, Some(0));

@@ -13,6 +13,7 @@ mod plays {
     mod authorizing;
     mod choices;
     mod doctoring;
+    mod edged;
     mod first_event;
     mod interrupted;
     mod lifecycle;

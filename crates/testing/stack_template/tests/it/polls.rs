@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use routes::{RETRY_AFTER, problem};
 use serde_json::{Value, json};
-use server::routes::{RETRY_AFTER, problem};
 use stack_template::Rendered;
 use waitroom::{Mode, Notice, Rate, RoomState, Stretch, Ticket, WebUrl};
 

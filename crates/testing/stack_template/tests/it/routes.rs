@@ -1,11 +1,11 @@
-//! The routes of the API are the rows of `server::routes::ROUTES`. Also: what API Gateway answers by itself.
+//! The routes of the API are the rows of `routes::ROUTES`. Also: what API Gateway answers by itself.
 
 use std::fs;
 
 use emulators::workspace;
 use pass::Discovery;
+use routes::{AwsHandler, DOOR, RETRY_AFTER, ROUTES, Route, problem};
 use serde_json::{Value, json};
-use server::routes::{AwsHandler, DOOR, RETRY_AFTER, ROUTES, Route, problem};
 use stack_template::{ApiMethod, Rendered, TemplateRequest};
 use waitroom::WebUrl;
 
@@ -115,7 +115,7 @@ fn not_found(path: &str, accept: Option<&str>) -> Rendered {
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
 fn a_browser_at_a_wrong_address_gets_the_page_of_one_machine() {
-    let page = fs::read_to_string(workspace::root().join("crates/server/src/not_found.html")).unwrap();
+    let page = fs::read_to_string(workspace::root().join("crates/server/routes/src/not_found.html")).unwrap();
     let browser = Some("text/html,application/xhtml+xml,*/*;q=0.8");
     for (path, door) in [
         ("/prod/beekeper", "beekeeper"),

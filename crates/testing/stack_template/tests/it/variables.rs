@@ -243,7 +243,7 @@ fn no_text_of_a_host_or_a_path_gets_into_an_answer() {
         let request = TemplateRequest { domain: domain.into(), path: format!("{path}{end}"), ..asked() };
         let said = render(&discovery, &request);
         assert_eq!(said.status, Some(404), "{domain:?} {path:?}: {}", said.text);
-        assert_eq!(said.json().unwrap()["error"], server::routes::problem::NOT_FOUND);
+        assert_eq!(said.json().unwrap()["error"], routes::problem::NOT_FOUND);
     }
     let root = route("/").response(200).unwrap().0;
     for path in ["/javascript:x", "/prod\n", "/a b", "/%0d", "/\u{fc}", "/a\\b"] {

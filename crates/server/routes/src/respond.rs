@@ -1,42 +1,45 @@
 //! Building responses.
 
+use std::borrow::Cow;
+
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{
     ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
 };
 use hyper::http::response::Builder;
-use hyper::{Request, Response, StatusCode};
+use hyper::{HeaderMap, Response, StatusCode};
+use producer::{DoorAnswer, ReportAnswer};
 use serde::Serialize;
 
-use crate::routes::{self, Route, problem};
+use crate::table::{self, Route, problem};
 
 /// A whole response, ready to send.
 pub type HttpResponse = Response<Full<Bytes>>;
 
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
-pub(crate) fn json(response: Builder, value: &impl Serialize) -> HttpResponse {
+pub fn json(response: Builder, value: &impl Serialize) -> HttpResponse {
     json_text(response, serde_json::to_vec(value).unwrap_or_default())
 }
 
 /// JSON that is written already.
-pub(crate) fn json_text(response: Builder, text: impl Into<Bytes>) -> HttpResponse {
+pub fn json_text(response: Builder, text: impl Into<Bytes>) -> HttpResponse {
     finish(response.header(CONTENT_TYPE, HeaderValue::from_static("application/json")), text)
 }
 
-pub(crate) fn text(status: StatusCode, text: impl Into<Bytes>) -> HttpResponse {
+pub fn text(status: StatusCode, text: impl Into<Bytes>) -> HttpResponse {
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     finish(uncached(status).header(CONTENT_TYPE, plain), text)
 }
 
-pub(crate) fn html(response: Builder, text: impl Into<Bytes>) -> HttpResponse {
+pub fn html(response: Builder, text: impl Into<Bytes>) -> HttpResponse {
     finish(response.header(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")), text)
 }
 
 /// Adds the body. If a header cannot be sent, because a setting contains a character that is not allowed in
 /// headers, the response has status 500 instead.
-pub(crate) fn finish(response: Builder, body: impl Into<Bytes>) -> HttpResponse {
+pub fn finish(response: Builder, body: impl Into<Bytes>) -> HttpResponse {
     response.body(Full::new(body.into())).unwrap_or_else(|_| {
         let mut response = Response::new(Full::default());
         *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
@@ -45,16 +48,16 @@ pub(crate) fn finish(response: Builder, body: impl Into<Bytes>) -> HttpResponse 
     })
 }
 
-pub(crate) fn found(location: &'static str) -> HttpResponse {
+pub fn found(location: &'static str) -> HttpResponse {
     finish(uncached(StatusCode::FOUND).header(LOCATION, HeaderValue::from_static(location)), Bytes::new())
 }
 
-pub(crate) fn uncached(status: StatusCode) -> Builder {
+pub fn uncached(status: StatusCode) -> Builder {
     Response::builder().status(status).header(CACHE_CONTROL, NO_STORE)
 }
 
 /// Sets the constant headers of the route, unless the response is an error: errors are never cached.
-pub(crate) fn with_headers_of(route: &Route, mut response: HttpResponse) -> HttpResponse {
+pub fn with_headers_of(route: &Route, mut response: HttpResponse) -> HttpResponse {
     let status = response.status();
     if !status.is_client_error() && !status.is_server_error() {
         for (name, value) in route.headers {
@@ -73,23 +76,37 @@ struct Problem {
 }
 
 /// A browser gets a page with a link to the door, everybody else the error as JSON.
-pub(crate) fn not_found<B>(request: &Request<B>) -> HttpResponse {
+pub fn not_found(path: &str, headers: &HeaderMap) -> HttpResponse {
     let response = uncached(StatusCode::NOT_FOUND);
-    let accepted = request.headers().get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     if !accepted.flat_map(|value| value.split([',', ';'])).any(|kind| kind.trim() == "text/html") {
         return json(response, &Problem { error: problem::NOT_FOUND });
     }
     // Relative, because the room may be below a path of its public URL.
-    let folders = request.uri().path().matches('/').count().saturating_sub(1);
-    html(response, format!(include_str!("not_found.html"), "../".repeat(folders), routes::DOOR))
+    let folders = path.matches('/').count().saturating_sub(1);
+    html(response, format!(include_str!("not_found.html"), "../".repeat(folders), table::DOOR))
 }
 
-pub(crate) fn method_not_allowed(route: &Route) -> HttpResponse {
+/// What the door answers.
+pub fn by_door(answer: DoorAnswer) -> HttpResponse {
+    answer.into_response().map(|body| match body {
+        Cow::Borrowed(text) => Full::new(Bytes::from_static(text.as_bytes())),
+        Cow::Owned(text) => Full::new(Bytes::from(text)),
+    })
+}
+
+/// What a guard is told.
+pub fn to_guard(answer: ReportAnswer) -> HttpResponse {
+    let status = StatusCode::from_u16(answer.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    json_text(uncached(status), answer.body())
+}
+
+pub fn method_not_allowed(route: &Route) -> HttpResponse {
     let response = uncached(StatusCode::METHOD_NOT_ALLOWED).header(ALLOW, route.allow());
     json(response, &Problem { error: route.refusal() })
 }
 
-pub(crate) fn unavailable() -> HttpResponse {
-    let response = uncached(StatusCode::SERVICE_UNAVAILABLE).header(RETRY_AFTER, routes::RETRY_AFTER);
+pub fn unavailable() -> HttpResponse {
+    let response = uncached(StatusCode::SERVICE_UNAVAILABLE).header(RETRY_AFTER, table::RETRY_AFTER);
     json(response, &Problem { error: problem::UNAVAILABLE })
 }

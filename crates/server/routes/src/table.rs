@@ -1,8 +1,8 @@
 //! Every route of a room, as plain data.
 //!
-//! [`App`](crate::App) executes this table. The tests of `stack_template` compare each row with
-//! `infra/template.yaml`, which describes the same routes to API Gateway. A new route needs a row here, an arm
-//! in `App::handle`, and a path in the template.
+//! The room on one machine executes this table, and so does the door's function behind an edge on AWS. The tests of
+//! `stack_template` compare each row with `infra/template.yaml`, which describes the same routes to API Gateway. A new route
+//! needs a row here, an arm in [`Reads`](crate::Reads) if it only reads, and a path in the template.
 
 use pass::GuardReport;
 

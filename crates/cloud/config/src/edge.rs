@@ -1,0 +1,74 @@
+use std::fmt;
+
+use crate::setting::text_of;
+use crate::{Allowed, ConfigValue, SettingValue};
+
+/// Whether visitors reach the room through CloudFront.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Edge {
+    #[default]
+    No,
+    /// CloudFront and the API both answer, while the room's domain leads from one to the other.
+    Moving,
+    /// CloudFront alone.
+    Yes,
+}
+
+impl Edge {
+    const ALL: [Self; 3] = [Self::No, Self::Moving, Self::Yes];
+    const NAMES: [&str; 3] = ["no", "moving", "yes"];
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|edge| edge.as_str() == name)
+    }
+
+    pub const fn as_str(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+
+    /// Whether CloudFront answers.
+    pub fn answers(self) -> bool {
+        self != Self::No
+    }
+
+    /// Whether API Gateway answers.
+    pub fn has_api(self) -> bool {
+        self != Self::Yes
+    }
+
+    /// Where Lambda gives functions no URL, so CloudFront could ask none.
+    pub fn is_in(region: &str) -> bool {
+        const WITHOUT: [&str; 11] = [
+            "ap-east-2",
+            "ap-south-2",
+            "ap-southeast-4",
+            "ap-southeast-5",
+            "ap-southeast-6",
+            "ap-southeast-7",
+            "ca-west-1",
+            "eu-central-2",
+            "il-central-1",
+            "me-central-1",
+            "mx-central-1",
+        ];
+        !WITHOUT.contains(&region) && !["cn-", "us-gov-"].iter().any(|prefix| region.starts_with(prefix))
+    }
+}
+
+impl fmt::Display for Edge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl SettingValue for Edge {
+    const ALLOWED: Allowed = Allowed::OneText(&Self::NAMES);
+
+    fn from_value(value: ConfigValue<'_>) -> Result<Self, String> {
+        Self::named(text_of(value)?).ok_or_else(|| "must be \"no\", \"moving\" or \"yes\"".into())
+    }
+
+    fn to_value(&self) -> ConfigValue<'_> {
+        ConfigValue::Text(self.as_str())
+    }
+}
