@@ -22,6 +22,9 @@ ANSWERS = {
 }
 
 
+asked = {}
+
+
 def post(path, value):
     urllib.request.urlopen(f"{API}/{path}", json.dumps(value).encode())
 
@@ -33,6 +36,9 @@ def handle(event):
     if name.startswith("slow-"):
         time.sleep(1)
         name = name.removeprefix("slow-")
+    if name == "once":
+        asked[path] = asked.get(path, 0) + 1
+        return {"statusCode": 200 if asked[path] == 1 else 503, "headers": {"Cache-Control": "s-maxage=1"}, "body": "once"}
     if name == "plain":
         return {"no": "status"}
     cookies = ["a=1; Path=/; HttpOnly", "b=2; Path=/"]

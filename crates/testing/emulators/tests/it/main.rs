@@ -5,6 +5,7 @@
 mod boto;
 mod distributions;
 mod dynamodb;
+mod edge;
 mod edge_stack;
 mod function;
 mod function_urls;
