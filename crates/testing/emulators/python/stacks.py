@@ -3,6 +3,7 @@
 - The failure of one resource does not change the status of the stack.
 - Only resources that were created are removed.
 - A stack is not deleted while one of its resources still exists.
+- An update that fails forgets none of the resources that it did not get to.
 """
 
 import copy
@@ -39,6 +40,9 @@ def mend_stacks():
         left = [name for name, state in stack.resource_states.items() if state["ResourceStatus"] == "DELETE_FAILED"]
         if stack.status == StackStatus.DELETE_IN_PROGRESS and left:
             raise RuntimeError(f"could not remove {', '.join(left)}")
+        if result.failure_message:
+            for name, resource in self._before_resolved_resources.items():
+                result.resources.setdefault(name, resource)
         return result
 
     def setup_with_what_was_made(cls, change_set, before_template, after_template, **others):
@@ -56,6 +60,8 @@ def mend_stacks():
 
 def what_was_made(stack, template):
     made = {name for name, state in stack.resource_states.items() if state["ResourceStatus"] != "CREATE_FAILED"}
+    # What an earlier attempt deleted has no state any more. What is left refers to it.
+    made |= stack.resolved_resources.keys() - stack.resource_states.keys()
     template = copy.deepcopy(template)
     template["Resources"] = {name: part for name, part in template["Resources"].items() if name in made}
     template.pop("Outputs", None)

@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 
 use crate::server::{self, EmulatorServer};
 use crate::{Venv, client, http, port};
@@ -150,6 +151,11 @@ impl LocalEmu {
         fs::write(&new, format!("{}\n{prefix}", table.unwrap_or_default()))?;
         fs::rename(new, &throttled.switch)?;
         Ok(throttled)
+    }
+
+    /// The distributions that stacks made, and what they refer to, with their properties.
+    pub fn distributions(&self) -> Result<Value> {
+        http::get_json(self.port, "/_testbed/distributions")
     }
 
     /// The path of LocalEmu's own log.

@@ -67,7 +67,8 @@ impl Nginx {
         Self::with_shipped(&shipped, "shop.example", &[&here, changes].concat())
     }
 
-    fn start(folder: TempDir, configuration: &str, ports: [u16; 2]) -> Result<Self> {
+    /// Starts nginx with this configuration, which listens on these ports.
+    pub(crate) fn start(folder: TempDir, configuration: &str, ports: [u16; 2]) -> Result<Self> {
         let file = folder.path().join("nginx.conf");
         fs::write(&file, configuration).with_context(|| format!("could not write {}", file.display()))?;
         Self::start_with(folder, &file, ports)

@@ -3,8 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a test that finds something else fails")]
 
 mod boto;
+mod distributions;
 mod dynamodb;
+mod edge;
+mod edge_stack;
 mod function;
+mod function_urls;
 mod functions;
 mod leading_keys;
 mod lifetime;
