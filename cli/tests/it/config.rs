@@ -52,6 +52,7 @@ fn the_documentation_shows_settings_that_are_taken() {
         include_str!("../../../docs/abuse.md"),
         include_str!("../../../docs/active-visitors.md"),
         include_str!("../../../docs/aws.md"),
+        include_str!("../../../docs/edge.md"),
         include_str!("../../../docs/no-shows.md"),
     ] {
         let blocks = console::blocks(page);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use config::{Architecture, Edge, RoomConfig};
+use config::{Architecture, EdgeSetting, RoomConfig};
 use serde_json::{Map, Value, json};
 
 use crate::template::{self, Stack, TEMPLATE, TemplateError, parse};
@@ -78,7 +78,7 @@ impl Bundle {
 ///
 /// Without an edge, the template has none of its resources: some regions do not know their types, and refuse a template that
 /// names them under a condition, too.
-pub(crate) fn template(edge: Edge) -> Result<String, CloudError> {
+pub(crate) fn template(edge: EdgeSetting) -> Result<String, CloudError> {
     let mut template = parse(TEMPLATE).map_err(|error| unreadable(&error))?;
     if !edge.answers() {
         template = template::without(template, "HasEdge");
@@ -151,7 +151,9 @@ mod tests {
 
     #[test]
     fn without_an_edge_no_region_meets_a_type_that_it_does_not_know() {
-        for (edge, expected) in [(Edge::No, false), (Edge::Moving, true), (Edge::Yes, true)] {
+        for (edge, expected) in
+            [(EdgeSetting::No, false), (EdgeSetting::Moving, true), (EdgeSetting::Yes, true)]
+        {
             let text = template(edge).unwrap();
             for of_edge in
                 ["AWS::CloudFront::", "AWS::Lambda::Url", "\"Distribution", "DoorUrl", "DoorAccess"]
@@ -163,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_code_of_every_function_is_the_one_package() {
-        let template: Value = serde_json::from_str(&template(Edge::No).unwrap()).unwrap();
+        let template: Value = serde_json::from_str(&template(EdgeSetting::No).unwrap()).unwrap();
         let functions = template["Resources"].as_object().unwrap().values();
         let functions: Vec<_> =
             functions.filter(|resource| resource["Type"] == "AWS::Serverless::Function").collect();

@@ -35,6 +35,8 @@ pub struct DeployedRoom {
     states: Vec<String>,
     dead_letters_url: String,
     pub(crate) ledger_table: String,
+    /// Whether an edge asks the door for everything.
+    pub(crate) has_edge: bool,
     /// The function that is the door, if the room's version names it.
     pub(crate) door_function: Option<String>,
     pub(crate) refusals: Arc<KeptRefusals>,
@@ -110,6 +112,7 @@ impl Account {
             states: known_states(&found),
             dead_letters_url,
             ledger_table,
+            has_edge: found.outputs.contains_key("Edge"),
             door_function: found.outputs.get("ProducerFunction").cloned(),
             refusals: Arc::default(),
         })

@@ -1,6 +1,6 @@
 //! Whether a deployment may move a room to its edge, or back. People may stand in line, with links and cookies of before.
 
-use config::{Edge, RoomConfig};
+use config::{EdgeSetting, RoomConfig};
 use hyper::Method;
 use waitroom::RoomId;
 
@@ -12,8 +12,8 @@ use crate::{Account, CloudError, CloudErrorKind};
 #[derive(Clone, Copy, Debug)]
 struct EdgeMove<'a> {
     room: &'a RoomId,
-    before: Edge,
-    after: Edge,
+    before: EdgeSetting,
+    after: EdgeSetting,
 }
 
 impl Account {
@@ -23,7 +23,8 @@ impl Account {
         existing: &StackState,
         config: &RoomConfig,
     ) -> Result<(), CloudError> {
-        let before = existing.parameters.get("Edge").and_then(|name| Edge::named(name)).unwrap_or_default();
+        let before =
+            existing.parameters.get("Edge").and_then(|name| EdgeSetting::named(name)).unwrap_or_default();
         let moved = EdgeMove { room: &config.room, before, after: config.edge() };
         let had_domain = existing.parameters.get("DomainName").is_some_and(|domain| !domain.is_empty());
         moved.refuse_gap(had_domain && config.domain.is_some())?;
@@ -46,7 +47,7 @@ async fn is_reached_by_edge(domain: &str) -> Result<bool, String> {
 impl EdgeMove<'_> {
     /// Whether one of two that answered stops.
     fn ends(self) -> bool {
-        self.before == Edge::Moving && self.after != Edge::Moving
+        self.before == EdgeSetting::Moving && self.after != EdgeSetting::Moving
     }
 
     /// An error if neither `CloudFront` nor the API answers before and after.
@@ -101,7 +102,7 @@ impl EdgeMove<'_> {
 mod tests {
     use super::*;
 
-    const EDGES: [Edge; 3] = [Edge::No, Edge::Moving, Edge::Yes];
+    const EDGES: [EdgeSetting; 3] = [EdgeSetting::No, EdgeSetting::Moving, EdgeSetting::Yes];
 
     #[test]
     fn something_always_answers_where_visitors_come_to() {
@@ -109,14 +110,16 @@ mod tests {
         for before in EDGES {
             for after in EDGES {
                 let moved = EdgeMove { room: &room, before, after };
-                let is_gap =
-                    matches!((before, after), (Edge::No, Edge::Yes) | (Edge::Yes, Edge::No));
+                let is_gap = matches!(
+                    (before, after),
+                    (EdgeSetting::No, EdgeSetting::Yes) | (EdgeSetting::Yes, EdgeSetting::No)
+                );
                 for keeps_domain in [false, true] {
                     assert_eq!(moved.refuse_gap(keeps_domain).is_err(), is_gap, "{moved:?}");
                 }
             }
         }
-        let moved = EdgeMove { room: &room, before: Edge::No, after: Edge::Yes };
+        let moved = EdgeMove { room: &room, before: EdgeSetting::No, after: EdgeSetting::Yes };
         let advice = |keeps_domain| moved.refuse_gap(keeps_domain).unwrap_err().advice().unwrap().to_owned();
         assert!(advice(true).starts_with("write edge = \"moving\" first"), "{}", advice(true));
         assert!(advice(false).starts_with("keep edge = \"no\""), "{}", advice(false));
@@ -125,8 +128,8 @@ mod tests {
     #[test]
     fn a_move_ends_once_the_domain_leads_there() {
         let room: RoomId = "sale".parse().unwrap();
-        for (after, sound) in [(Edge::Yes, true), (Edge::No, false)] {
-            let moved = EdgeMove { room: &room, before: Edge::Moving, after };
+        for (after, sound) in [(EdgeSetting::Yes, true), (EdgeSetting::No, false)] {
+            let moved = EdgeMove { room: &room, before: EdgeSetting::Moving, after };
             assert!(moved.ends());
             assert!(moved.refuse_record("queue.shop.example", Ok(sound)).is_ok());
             for wrong in [Ok(!sound), Err("did not respond".into())] {

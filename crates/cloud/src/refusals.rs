@@ -18,6 +18,8 @@ pub struct RefusalSource<'a> {
     /// The function that is the door.
     pub door: &'a str,
     pub table: &'a str,
+    /// Whether an edge asks the door for everything.
+    pub has_edge: bool,
 }
 
 /// What AWS counted in one minute.
@@ -51,6 +53,7 @@ impl DeployedRoom {
                 .as_deref()
                 .ok_or("the room is of a version that doesn't name its door")?,
             table: &self.ledger_table,
+            has_edge: self.has_edge,
         };
         let read = async {
             let read = self.account.refusals(source, now).await;
@@ -101,7 +104,7 @@ fn counted<'a>(stack: &'a str, source: RefusalSource<'a>) -> Vec<Counted<'a>> {
         };
         Counted { id, namespace, name, dimensions, of }
     };
-    vec![
+    let mut all = vec![
         metric("requests", api, "Count", |minute| &mut minute.requests),
         metric("clients", api, "4XXError", |minute| &mut minute.client_errors),
         metric("servers", api, "5XXError", |minute| &mut minute.server_errors),
@@ -109,7 +112,15 @@ fn counted<'a>(stack: &'a str, source: RefusalSource<'a>) -> Vec<Counted<'a>> {
         metric("errors", function, "Errors", |minute| &mut minute.door_errors),
         metric("reads", table, "ReadThrottleEvents", |minute| &mut minute.table_throttles),
         metric("writes", table, "WriteThrottleEvents", |minute| &mut minute.table_throttles),
-    ]
+    ];
+    if source.has_edge {
+        all.extend([
+            metric("asked", function, "UrlRequestCount", |minute| &mut minute.requests),
+            metric("url_clients", function, "Url4xxCount", |minute| &mut minute.client_errors),
+            metric("url_servers", function, "Url5xxCount", |minute| &mut minute.server_errors),
+        ]);
+    }
+    all
 }
 
 impl Counted<'_> {
@@ -189,10 +200,11 @@ impl MinuteCounts {
     /// What AWS counted besides, as the room's alarms tell it apart.
     fn reason(self, room: &RoomId) -> String {
         let mut reasons = Vec::new();
+        // To API Gateway that is a server error, and to an edge a client error.
+        if self.door_throttles > 0.0 && self.server_errors + self.client_errors > 0.0 {
+            reasons.push("the account runs as many functions as it may, so Lambda doesn't start the door for everybody".to_owned());
+        }
         if self.server_errors > 0.0 {
-            if self.door_throttles > 0.0 {
-                reasons.push("the account runs as many functions as it may, so Lambda doesn't start the door for everybody".to_owned());
-            }
             if self.door_errors > 0.0 {
                 reasons
                     .push(format!("the door fails or takes too long, and `beekeeper logs {room}` says why"));
@@ -206,10 +218,10 @@ impl MinuteCounts {
                 ));
             }
         }
-        if self.client_errors > 0.0 {
+        if self.client_errors > 0.0 && (self.server_errors > 0.0 || reasons.is_empty()) {
             reasons.push(
-                "API Gateway or the firewall refuses more than one request in twenty: more come than requests_per_second or \
-                 the account allows, or a program asks for what the room doesn't have"
+                "more than one request in twenty is refused: more come than requests_per_second, the firewall or the account allow, \
+                 or a program asks for what the room doesn't have"
                     .to_owned(),
             );
         }
@@ -277,17 +289,19 @@ mod tests {
         let unknown = MinuteCounts { door_errors: 0.0, ..FAILING };
         assert!(reason(unknown).starts_with("the table, the page or what the door needs doesn't answer"));
         let refusing = MinuteCounts { client_errors: 900.0, ..CALM };
-        assert!(
-            reason(refusing)
-                .starts_with("API Gateway or the firewall refuses more than one request in twenty")
-        );
+        assert!(reason(refusing).starts_with("more than one request in twenty is refused"));
+        let busy_behind_edge = MinuteCounts { door_throttles: 900.0, ..refusing };
+        let too_few =
+            "the account runs as many functions as it may, so Lambda doesn't start the door for everybody";
+        assert_eq!(reason(busy_behind_edge), too_few);
     }
 
     #[test]
     fn values_that_cannot_all_be_read_are_an_error() {
         let stack = "beekeeper-sale";
         let room = "sale".parse().unwrap();
-        let counted = counted(stack, RefusalSource { room: &room, door: "door", table: "table" });
+        let counted =
+            counted(stack, RefusalSource { room: &room, door: "door", table: "table", has_edge: false });
         let result = |status| MetricDataResult::builder().id("servers").status_code(status).build();
         let mut minutes = BTreeMap::new();
         add(&mut minutes, &counted, &result(StatusCode::Complete), "read").unwrap();

@@ -5,7 +5,7 @@ use crate::{Allowed, ConfigValue, SettingValue};
 
 /// Whether visitors reach the room through CloudFront.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Edge {
+pub enum EdgeSetting {
     #[default]
     No,
     /// CloudFront and the API both answer, while the room's domain leads from one to the other.
@@ -14,7 +14,7 @@ pub enum Edge {
     Yes,
 }
 
-impl Edge {
+impl EdgeSetting {
     const ALL: [Self; 3] = [Self::No, Self::Moving, Self::Yes];
     const NAMES: [&str; 3] = ["no", "moving", "yes"];
 
@@ -55,13 +55,13 @@ impl Edge {
     }
 }
 
-impl fmt::Display for Edge {
+impl fmt::Display for EdgeSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl SettingValue for Edge {
+impl SettingValue for EdgeSetting {
     const ALLOWED: Allowed = Allowed::OneText(&Self::NAMES);
 
     fn from_value(value: ConfigValue<'_>) -> Result<Self, String> {

@@ -29,7 +29,7 @@ mod text;
 mod value;
 
 pub use architecture::Architecture;
-pub use edge::Edge;
+pub use edge::EdgeSetting;
 pub use nearest::nearest;
 pub use number::{AddressLimit, ChallengeAbove, LogDays, Whole, WindowSeconds};
 pub use region::{KNOWN_REGIONS, Region, RegionError, RegionNameError};

@@ -11,9 +11,9 @@ use waitroom::{
 use crate::ConfigValue::{Flag, Number, Text};
 use crate::read::{EntryReader, ParameterReader};
 use crate::{
-    AccountId, AddressLimit, Architecture, CertificateArn, ChallengeAbove, ConfigValue, DomainName, Edge,
-    EmailAddress, LogDays, PageFolder, Presence, ProfileName, Region, Setting, SettingRow, SettingValue,
-    Whole, WindowSeconds,
+    AccountId, AddressLimit, Architecture, CertificateArn, ChallengeAbove, ConfigValue, DomainName,
+    EdgeSetting, EmailAddress, LogDays, PageFolder, Presence, ProfileName, Region, Setting, SettingRow,
+    SettingValue, Whole, WindowSeconds,
 };
 
 /// The room's name: a parameter, but no entry of its file.
@@ -218,7 +218,7 @@ room_config! {
         /// A folder with your colour and logo, or with your own page: docs/page.md.
         page: PageFolder = Text("/home/you/branding") => "Page";
         /// On AWS: `yes` puts CloudFront in front, for crowds beyond 3,000 joins a second: docs/edge.md. `moving` while a domain moves there.
-        edge: Edge = Text("no") => "Edge";
+        edge: EdgeSetting = Text("no") => "Edge";
     }
     on_aws {
         /// The AWS region of the room. It cannot change while the room is deployed.
@@ -278,7 +278,7 @@ impl RoomConfig {
         Settings { health, mode, oversubscribe, active, edge, lifetimes, ..usual }
     }
 
-    pub fn edge(&self) -> Edge {
+    pub fn edge(&self) -> EdgeSetting {
         self.edge.unwrap_or_default()
     }
 
@@ -366,13 +366,13 @@ impl RoomConfig {
             (None, _) if self.edge_certificate.is_some() => {
                 "edge_certificate: needs domain; set both or none".into()
             }
-            (None, Edge::Moving) => {
+            (None, EdgeSetting::Moving) => {
                 "edge: \"moving\" needs domain, or visitors' links would change under them".into()
             }
-            (Some(_), Edge::No | Edge::Moving) if self.certificate.is_none() => {
+            (Some(_), EdgeSetting::No | EdgeSetting::Moving) if self.certificate.is_none() => {
                 "domain: needs certificate; set both or none".into()
             }
-            (Some(_), Edge::Moving | Edge::Yes) if self.edge_certificate.is_none() => {
+            (Some(_), EdgeSetting::Moving | EdgeSetting::Yes) if self.edge_certificate.is_none() => {
                 format!("edge: needs edge_certificate, a certificate for domain in {EDGE_REGION}")
             }
             (Some(domain), _) if self.is_at_shop() => {
@@ -393,7 +393,7 @@ impl RoomConfig {
                 } else {
                     let region = self.region.as_ref()?.as_str();
                     match &self.certificate {
-                        _ if edge.answers() && !Edge::is_in(region) => {
+                        _ if edge.answers() && !EdgeSetting::is_in(region) => {
                             format!(
                                 "edge: Lambda gives functions no URL in {region}; choose another region, or leave out edge"
                             )
