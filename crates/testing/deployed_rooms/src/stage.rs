@@ -171,6 +171,10 @@ impl http_contract::RoomUnderTest for Stage {
         Duration::from_mins(1)
     }
 
+    fn status_of_another_method(&self) -> u16 {
+        if self.outputs.contains_key("Edge") { 403 } else { 405 }
+    }
+
     /// API Gateway limits headers to 10,240 bytes in total, not their number.
     fn counts_headers(&self) -> bool {
         false

@@ -2,8 +2,8 @@
 CloudFormation does not know them.
 
 A resource keeps its properties. Those that are not listed here, and those of a wrong type, are refused as CloudFormation
-refuses them, and what contradicts itself as CloudFront does. Nobody answers at a distribution's name: for that there is
-`Edge` in Rust, which reads `GET /_testbed/distributions`.
+refuses them, and what contradicts itself as CloudFront does. At a distribution's name, the first origin answers, and nothing
+is kept: who wants a distribution with all that it does makes an `EdgeProxy` in Rust, from `GET /_testbed/distributions`.
 """
 
 import json
@@ -13,7 +13,9 @@ import string
 import threading
 import uuid
 
+import requests
 from jsonschema import Draft202012Validator
+from localemu import config
 from localemu.http import Response
 from localemu.runtime import hooks
 from localemu.services.cloudformation.resource_provider import (
@@ -24,6 +26,7 @@ from localemu.services.cloudformation.resource_provider import (
 )
 from localemu.services.edge import ROUTER
 
+from function_urls import SENDER
 from stack_operators import Refused, answering, require, stack_tags
 
 # By their IDs.
@@ -440,3 +443,27 @@ def show_distributions():
             return Response(json.dumps(kept), mimetype="application/json")
 
     ROUTER.add("/_testbed/distributions", show)
+    host = "<regex('d[a-z0-9]+'):name>.cloudfront.net<regex('(:[0-9]+)?'):port>"
+    ROUTER.add("/", pass_on, host=host, defaults={"path": ""})
+    ROUTER.add("/<path:path>", pass_on, host=host)
+
+
+def pass_on(request, name, path, port):
+    found = [one for one in list(DISTRIBUTIONS.values()) if one["DomainName"] == f"{name}.cloudfront.net"]
+    if not found:
+        return Response("Bad request: no such distribution", 403)
+    headers = [(key, value) for key, value in request.headers.items() if key.lower() not in ("host", "connection")]
+    headers = {**dict(headers), "Host": found[0]["DistributionConfig"]["Origins"][0]["DomainName"], SENDER: found[0]["Arn"]}
+    answer = requests.request(
+        request.method,
+        config.internal_service_url() + request.full_path,
+        headers=headers,
+        data=request.get_data(),
+        allow_redirects=False,
+    )
+    response = Response(answer.content, answer.status_code)
+    for key, value in answer.raw.headers.items():
+        if key.lower() not in ("content-length", "content-encoding", "connection", "transfer-encoding"):
+            response.headers.add(key, value)
+    response.headers["X-Amz-Cf-Id"] = access_id()
+    return response

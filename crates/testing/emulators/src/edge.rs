@@ -28,12 +28,12 @@ const WITHOUT_EFFECT: [&str; 6] =
 
 /// A distribution of a stack, answering on this machine.
 #[derive(Debug)]
-pub struct Edge {
+pub struct EdgeProxy {
     nginx: Nginx,
     host: String,
 }
 
-impl Edge {
+impl EdgeProxy {
     /// The distribution with this ID, as it is now. A later update of its stack needs another edge.
     pub fn of(aws: &LocalEmu, id: &str) -> Result<Self> {
         Self::before(&aws.distributions()?, id, aws.port())
@@ -60,7 +60,7 @@ impl Edge {
         self.nginx.http_port()
     }
 
-    /// Where it answers by HTTPS and HTTP/2, with [`Edge::certificate`] for [`Edge::host`].
+    /// Where it answers by HTTPS and HTTP/2, with [`EdgeProxy::certificate`] for [`EdgeProxy::host`].
     pub fn https_port(&self) -> u16 {
         self.nginx.https_port()
     }
@@ -141,6 +141,7 @@ impl Distribution {
             writeln!(text, "{what}_temp_path {};", at(what))?;
         }
         text += lifetime::WORDS;
+        text += behavior::UNLESS_SENT;
         text += "map $http_x_edge_behavior $lifetime { default 0;\n";
         for number in 0..self.behaviors.len() {
             writeln!(text, "{number} $lifetime_{number};")?;

@@ -21,7 +21,8 @@ pub(crate) fn get_json(port: u16, path: &str) -> Result<Value> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
     // By HTTP/1.0 the body ends with the connection.
-    write!(stream, "GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n\r\n")?;
+    // At once: the server may close as soon as it knows what to say.
+    stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n\r\n").as_bytes())?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     let body = answer.split_once("\r\n\r\n").map(|(_, body)| body);

@@ -9,7 +9,7 @@
 //! | [`with_line_js`] | the page's own arithmetic in Node.js | whether Rust computes the same |
 //! | [`velocity()`] | the engine of API Gateway's mapping templates | the output of a mapping template for a request |
 //! | [`Nginx`], [`Caddy`] | web servers with a configuration that we ship | a room or a shop behind one |
-//! | [`Edge`] | a caching proxy made from a distribution's properties | a room behind the distribution of its stack |
+//! | [`EdgeProxy`] | a caching proxy made from a distribution's properties | a room behind the distribution of its stack |
 //! | [`busybox()`] | the tools of a small machine | scripts that run anywhere |
 //! | [`ScriptServer`], [`php()`] | programs in other languages | the connectors for shops |
 //! | [`php_jwt()`] | a library for JWTs in PHP | whether others accept our passes |
@@ -85,7 +85,7 @@ pub mod workspace;
 pub use caddy::Caddy;
 pub use debian::busybox;
 pub use dynamodb_local::DynamoDbLocal;
-pub use edge::Edge;
+pub use edge::EdgeProxy;
 pub use install::WITHOUT_TOOLS;
 pub use line_js::with_line_js;
 pub use localemu::{LocalEmu, Options, Throttled, boto3, stage_at};

@@ -21,6 +21,11 @@ pub trait RoomUnderTest {
     /// How long a window takes.
     fn minute(&self) -> Duration;
 
+    /// What a request gets by a method that its route does not take. `CloudFront` refuses it itself.
+    fn status_of_another_method(&self) -> u16 {
+        405
+    }
+
     /// Whether the room limits the number of headers of a request, and not only their total size.
     fn counts_headers(&self) -> bool {
         true

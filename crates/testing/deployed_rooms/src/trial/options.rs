@@ -38,7 +38,7 @@ fn emulator() -> Option<String> {
 pub(super) const RATE: u32 = 600;
 
 /// The trial takes about this long. What AWS charges by the month, it charges for this time.
-const HOURS: f64 = 1.5;
+const HOURS: f64 = 2.0;
 const HOURS_A_MONTH: f64 = 730.0;
 
 impl TrialOptions {
@@ -69,7 +69,7 @@ impl TrialOptions {
         let mut plan = format!(
             "This tries the room {room} in account {account}, region {region}, as {caller}.\n\
              It creates a role with the permissions of docs/operator-policy.md, deploys the room, lets {visitors} visitors \
-             through,\nturns its options on and off, makes its alarms ring, and removes everything. That takes about an hour.\n\
+             through,\nturns its options on and off, makes its alarms ring, tries another behind CloudFront, and removes everything. That takes about an hour and a half.\n\
              AWS charges about ${:.2} for it, by the numbers of crates/cloud/model/aws.toml.\n\
              {email} gets a mail with a link to confirm, and mails of alarms.\n\
              Should it be stopped in between, the same command with --only-remove removes what is left.\n",

@@ -12,6 +12,24 @@ const CACHING_DISABLED: &str = "4135ea2d-6df8-44a3-9df3-4b5a84be39ad";
 const CACHING_OPTIMIZED: &str = "658327ea-f89d-4fab-a63d-7e88639e58f6";
 const ALL_VIEWER_EXCEPT_HOST_HEADER: &str = "b689b0a8-53d0-40ab-baf2-68738e2966ac";
 
+const SECURITY_HEADERS: &str = "67f7725c-6f97-4210-82d7-5512b31e9d03";
+
+/// The headers of `SecurityHeadersPolicy` that an origin may send itself.
+pub(super) const UNLESS_SENT: &str = "
+    map $upstream_http_referrer_policy $missing_referrer_policy { default ''; '' strict-origin-when-cross-origin; }
+    map $upstream_http_strict_transport_security $missing_transport { default ''; '' max-age=31536000; }
+    map $upstream_http_x_frame_options $missing_frame_options { default ''; '' SAMEORIGIN; }
+    map $upstream_http_x_xss_protection $missing_xss_protection { default ''; '' '1; mode=block'; }
+";
+const SECURE: &str = "
+    add_header Referrer-Policy $missing_referrer_policy always;
+    add_header Strict-Transport-Security $missing_transport always;
+    add_header X-Frame-Options $missing_frame_options always;
+    add_header X-XSS-Protection $missing_xss_protection always;
+    proxy_hide_header X-Content-Type-Options;
+    add_header X-Content-Type-Options nosniff always;
+";
+
 /// nginx takes these out of a request whose answer it may keep.
 const CONDITIONS: [(&str, &str); 6] = [
     ("If-Match", "$http_if_match"),
@@ -125,6 +143,7 @@ impl Behavior {
         behavior.needed("ViewerProtocolPolicy")?;
         let response_headers = match behavior.text("ResponseHeadersPolicyId")? {
             None => String::new(),
+            Some(id) if id == SECURITY_HEADERS => SECURE.to_owned(),
             Some(id) => response_headers(
                 &one_of(kept, "ResponseHeadersPolicies", &id)?["ResponseHeadersPolicyConfig"],
             )?,

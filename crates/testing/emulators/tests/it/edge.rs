@@ -2,7 +2,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use emulators::{Edge, LocalEmu};
+use emulators::{EdgeProxy, LocalEmu};
 use http_contract::Client;
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ const HIT: Option<&str> = Some("Hit from cloudfront");
 const MISS: Option<&str> = Some("Miss from cloudfront");
 
 /// A stack, and the edge of its distribution.
-fn start(name: &'static str) -> (EdgeStack, Edge, Client) {
+fn start(name: &'static str) -> (EdgeStack, EdgeProxy, Client) {
     let mut stack = EdgeStack::create(name, |_| ());
     let edge = edge_of(&mut stack, |_| ());
     let visitor = client(edge.http_port());
@@ -20,12 +20,12 @@ fn start(name: &'static str) -> (EdgeStack, Edge, Client) {
 }
 
 /// The edge of the stack's distribution with this change.
-fn edge_of(stack: &mut EdgeStack, change: impl FnOnce(&mut Value)) -> Edge {
+fn edge_of(stack: &mut EdgeStack, change: impl FnOnce(&mut Value)) -> EdgeProxy {
     let aws = LocalEmu::shared().unwrap();
     let (id, mut kept) = (stack.output("Id"), aws.distributions().unwrap());
     let all = kept["Distributions"].as_array_mut().unwrap();
     change(&mut all.iter_mut().find(|one| one["Id"] == *id).unwrap()["DistributionConfig"]);
-    Edge::before(&kept, &id, aws.port()).unwrap()
+    EdgeProxy::before(&kept, &id, aws.port()).unwrap()
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn an_edge_is_as_its_stack_and_starts_only_if_it_understands_all_of_it() {
     };
     assert_eq!(stack.deploy("UPDATE", elsewhere), Ok("UPDATE_COMPLETE".to_owned()));
     let (aws, id) = (LocalEmu::shared().unwrap(), stack.output("Id"));
-    let edge = Edge::of(aws, &id).unwrap();
+    let edge = EdgeProxy::of(aws, &id).unwrap();
     let visitor = client(edge.http_port());
     for (path, then) in [
         ("/kept/unsaid", MISS),
@@ -205,7 +205,7 @@ fn an_edge_is_as_its_stack_and_starts_only_if_it_understands_all_of_it() {
         let mut kept = aws.distributions().unwrap();
         let all = kept["Distributions"].as_array_mut().unwrap();
         change(&mut all.iter_mut().find(|one| one["Id"] == *id).unwrap()["DistributionConfig"]);
-        let said = format!("{:#}", Edge::before(&kept, &id, aws.port()).unwrap_err());
+        let said = format!("{:#}", EdgeProxy::before(&kept, &id, aws.port()).unwrap_err());
         assert!(said.contains(why), "{why}: {said}");
     };
     refuses(&|config| config["WebACLId"] = "x".into(), "WebACLId");
