@@ -107,7 +107,7 @@ fn surprise(rate: Rate, status: &Status) -> Option<String> {
     let (present, highest) = (room.settings.rate, room.highest_rate());
     let factor = f64::from(rate.get()) / f64::from(present.get());
     if factor <= 0.1 {
-        let longest = words::time((waiting * 60).div_ceil(u64::from(rate.get())));
+        let longest = words::time(rate.seconds_for(waiting));
         let who = words::things_do(waiting, "visitor", "wait");
         let less = format!("{rate} a minute is a small part of the present rate of {present}");
         return (waiting > 0).then(|| format!("{less}; {who}, the last of them for {longest} then"));
@@ -126,7 +126,7 @@ fn surprise(rate: Rate, status: &Status) -> Option<String> {
 fn releasing(visitors: ExtraSize, status: &Status) -> Option<String> {
     const MANY_SECONDS: u64 = 600;
     let room = &status.room;
-    let seconds = (u64::from(visitors.get()) * 60).div_ceil(room.rate().get().into());
+    let seconds = room.rate().seconds_for(visitors.get().into());
     let is_much = seconds > MANY_SECONDS || room.is_slowed();
     (is_much && room.releases()).then(|| {
         let (visitors, rate) = (words::count(visitors.get().into()), words::count(room.rate().get().into()));
@@ -193,7 +193,7 @@ fn closing(status: &Status, notice: Option<&Notice>, then_off: bool) -> Option<S
     let let_in = if waiting == 0 {
         "nobody waits".to_owned()
     } else {
-        let takes = words::time((waiting * 60).div_ceil(u64::from(room.rate().get())));
+        let takes = words::time(room.rate().seconds_for(waiting));
         let who = words::things_do(waiting, "visitor", "wait");
         format!("{who}, and {begins}would be let in within about {takes}, at {} a minute", room.rate())
     };

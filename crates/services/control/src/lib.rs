@@ -294,7 +294,7 @@ mod tests {
             json!({ "served": 35, "passed": 17, "disorder": 0, "waiting": 7, "rate": 300, "slow": false });
         let json = serde_json::to_value(&status).unwrap();
         assert_eq!((&json["line"], &json["released"]), (&expected, &json!(31)));
-        assert_eq!(json["wait"], 1, "seven visitors at 300 a minute");
+        assert_eq!(json["wait"], 2, "seven visitors at 300 a minute, and nobody is promised less");
         assert_eq!((&json["joined"], &json["longest_wait"]), (&json!(38), &json!(90)));
         assert_eq!(
             json["windows"],
