@@ -3,6 +3,7 @@
 use document::words;
 use waitroom::{Extra, Mode, Room, Timestamp, Turning};
 
+use crate::wording::then;
 use crate::{ChangedRoom, Order};
 
 impl ChangedRoom {
@@ -59,7 +60,7 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
         ("message", &|room| format!("{:?}", room.settings.message.as_str()), ""),
         ("notice", &|room| format!("{:?}", room.notice.text.as_str()), ""),
         ("link", &|room| or_none(room.notice.link.as_ref()), ""),
-        ("then", &|room| then(room).into(), ""),
+        ("then", &|room| then(room).unwrap_or("nothing").into(), ""),
         ("stretch", &|room| room.stretch.to_string(), ""),
         ("stock", &|room| or_none(stock(room)), in_force),
         ("release", &|room| or_none(extra(room)), in_force),
@@ -75,10 +76,6 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
 
 fn or_none(shown: Option<impl ToString>) -> String {
     shown.map_or_else(|| "none".into(), |shown| shown.to_string())
-}
-
-fn then(room: &Room) -> &'static str {
-    if room.then_off { "off, when everybody who waited was let in" } else { "nothing" }
 }
 
 /// From when on newcomers go straight in, or do no more. `at_once` if the valve changes with the order.

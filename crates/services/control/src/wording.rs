@@ -125,6 +125,11 @@ pub fn stock(status: &Status) -> Option<String> {
     Some(format!("{} of {} left", count(left), count(stock.size.get())))
 }
 
+/// What a closed room does when nobody waits in it any more, if it does anything.
+pub fn then(room: &Room) -> Option<&'static str> {
+    room.then_off.then_some("off, when everybody who waited was let in")
+}
+
 /// How long somebody who joins now will wait. None if they would not have to, or if nobody is released.
 pub fn newcomers_wait(status: &Status) -> Option<String> {
     status.wait.filter(|wait| *wait > 0).map(words::time)
