@@ -9,7 +9,7 @@ use url::Url;
 use crate::valve::WantedValve;
 use crate::{
     ActiveLimit, Admission, Epoch, Extra, ExtraSize, Message, Mode, Notice, Rate, RehearsalMark, RoomState,
-    Settings, Standing, Stock, StockSize, Stretch, Timestamp, Turning, Turnout, Valve, ValveChange,
+    Settings, Slowdown, Standing, Stock, StockSize, Stretch, Timestamp, Turning, Turnout, Valve, ValveChange,
     ValveSchedule, WebUrl,
 };
 
@@ -280,7 +280,7 @@ impl Room {
 
     fn surplus_for(&self, turnout: Option<Turnout>) -> u32 {
         match (self.settings.oversubscribe, turnout) {
-            (Some(most), Some(turnout)) if !self.is_slowed() => turnout.missing_percent().min(most.get()),
+            (Some(most), Some(turnout)) if !self.is_throttled() => turnout.missing_percent().min(most.get()),
             _ => 0,
         }
     }
@@ -292,7 +292,7 @@ impl Room {
     }
 
     /// Whether the throttle holds the rate down.
-    pub fn is_slowed(&self) -> bool {
+    pub fn is_throttled(&self) -> bool {
         self.shop_rate() < self.settings.rate
     }
 
@@ -313,9 +313,14 @@ impl Room {
         self.while_full.map_or(self.rate(), |lately| lately.min(self.rate()))
     }
 
-    /// Whether the line moves slower than the operator wants: the shop is slow, or full.
-    pub fn moves_slower(&self) -> bool {
-        self.is_slowed() || self.while_full.is_some()
+    /// Why the line moves slower than the operator wants, if it does.
+    pub fn slowdown(&self) -> Option<Slowdown> {
+        match (self.is_throttled(), self.while_full.is_some()) {
+            (true, false) => Some(Slowdown::Throttle),
+            (false, true) => Some(Slowdown::FullShop),
+            (true, true) => Some(Slowdown::Both),
+            (false, false) => None,
+        }
     }
 
     /// Whether noting how many a minute the full shop let in makes a difference that pages should show.
@@ -503,7 +508,7 @@ mod tests {
         assert_eq!((room.rate().get(), room.surplus()), (100, 0), "it is not to");
         room.settings.oversubscribe = Some(30.try_into().unwrap());
         assert_eq!((room.rate().get(), room.shop_rate().get(), room.surplus()), (125, 100, 25));
-        assert_eq!((room.valve(), room.is_slowed()), (Valve::Open(Rate::new(125).unwrap()), false));
+        assert_eq!((room.valve(), room.is_throttled()), (Valve::Open(Rate::new(125).unwrap()), false));
         assert!(!room.heeds_turnout(turnout(790)) && room.heeds_turnout(turnout(780)), "27 and 28 percent");
         assert!(room.heeds_turnout(None) && !room.heeds_turnout(room.turnout));
         room.turnout = turnout(500);
@@ -515,7 +520,22 @@ mod tests {
             "everybody comes who goes straight in"
         );
         room.throttled = Some(Rate::new(50).unwrap());
-        assert_eq!((room.rate().get(), room.surplus(), room.is_slowed()), (50, 0, true));
+        assert_eq!((room.rate().get(), room.surplus(), room.is_throttled()), (50, 0, true));
+    }
+
+    #[test]
+    fn a_line_moves_slower_for_the_throttle_for_a_full_shop_or_for_both() {
+        let why = |throttled: Option<u32>, while_full: Option<u32>| {
+            let [throttled, while_full] =
+                [throttled, while_full].map(|rate| rate.map(|rate| Rate::new(rate).unwrap()));
+            let room = Room { throttled, while_full, ..room("https://room.example/") };
+            (room.slowdown(), room.pace_of_line().get())
+        };
+        assert_eq!(why(None, None), (None, 100));
+        assert_eq!(why(Some(100), None), (None, 100), "it allows as much as the operator");
+        assert_eq!(why(Some(60), None), (Some(Slowdown::Throttle), 60));
+        assert_eq!(why(None, Some(40)), (Some(Slowdown::FullShop), 40));
+        assert_eq!(why(Some(60), Some(40)), (Some(Slowdown::Both), 40));
     }
 
     #[test]

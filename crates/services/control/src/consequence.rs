@@ -127,11 +127,11 @@ fn releasing(visitors: ExtraSize, status: &Status) -> Option<String> {
     const MANY_SECONDS: u64 = 600;
     let room = &status.room;
     let seconds = room.rate().seconds_for(visitors.get().into());
-    let is_much = seconds > MANY_SECONDS || room.is_slowed();
+    let is_much = seconds > MANY_SECONDS || room.is_throttled();
     (is_much && room.releases()).then(|| {
         let (visitors, rate) = (words::count(visitors.get().into()), words::count(room.rate().get().into()));
         let as_in = words::time(seconds);
-        let held = if room.is_slowed() { ", to which the throttle holds it while the shop is slow or fails" } else { "" };
+        let held = if room.is_throttled() { ", to which the throttle holds it while the shop is slow or fails" } else { "" };
         let name = &room.settings.room;
         format!("{visitors} more would be let into {name} within a minute, beside its {rate} a minute{held}: as many as otherwise in {as_in}")
     })
