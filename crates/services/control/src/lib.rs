@@ -52,6 +52,7 @@ pub use course::{Course, Reading};
 pub use helped_visitor::HelpedVisitor;
 pub use history_line::{HistoryLine, entry_text, minute_line};
 pub use key_lines::{key_json, key_line, other_key};
+pub use mode::mode_refusal;
 pub use operated_room::{ChangedRoom, ControlError, OperatedRoom};
 pub use order::Order;
 pub use reply::Reply;
@@ -106,7 +107,7 @@ async fn carry_out(
             change_unless(ledger, "release more", AuditSubject::State, who, refusal, release).await?
         }
         Order::Mode { mode } => {
-            let refusal = move |room: &Room| mode::refusal(room, mode);
+            let refusal = move |room: &Room| mode_refusal(room, mode);
             let set = move |room: &mut Room| room.settings.mode = mode;
             change_unless(ledger, "set the mode", AuditSubject::Mode, who, refusal, set).await?
         }
