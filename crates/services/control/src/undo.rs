@@ -6,6 +6,8 @@
 use waitroom::ports::PortResult;
 use waitroom::{AuditEntry, AuditNote, AuditedChange, Author, NothingToUndo, Room, Standing};
 
+use crate::change::change_noted_unless;
+use crate::mode::mode_refusal;
 use crate::rehearsal;
 use crate::reply::Reply;
 use crate::store::OperatorLedger;
@@ -63,21 +65,26 @@ pub(crate) async fn execute(ledger: &impl OperatorLedger, number: u64, who: Auth
         return Ok(Reply::failed(other));
     }
     let UndoableOrder { change, reverted, .. } = order;
-    let room = ledger.room_now().await?;
-    if rehearsal::would_open(&reverted, &room)
-        && let Some(refusal) = rehearsal::refusal(&room)
-    {
-        return Ok(Reply::failed(refusal));
-    }
-    if !reverted.apply(&mut Room::clone(&room)) {
-        let why = went_on(&reverted, &room).unwrap_or_else(|| "something else has changed that since".into());
-        return Ok(Reply::failed(format!("cannot take back the last order ({change}), because {why}")));
-    }
     let note = AuditNote { undoes: Some(number), ..AuditNote::new(who, reverted.subject()) };
-    let revert = move |room: &mut Room| {
-        reverted.apply(room);
+    let to_apply = reverted.clone();
+    let refusal = move |room: &Room| refusal(room, &change, &reverted);
+    let revert = move |room: &mut Room| _ = to_apply.apply(room);
+    change_noted_unless(ledger, "take the last order back", note, refusal, revert).await
+}
+
+/// Why the room may not go back from this change. Completes the sentence "the room ...".
+fn refusal(room: &Room, change: &AuditedChange, reverted: &AuditedChange) -> Option<String> {
+    let contradicts = match reverted {
+        AuditedChange::Mode { to, .. } => mode_refusal(room, *to),
+        _ if rehearsal::would_open(reverted, room) => rehearsal::refusal(room),
+        _ => None,
     };
-    ledger.change("take the last order back", note, revert).await.map(Reply::changed)
+    contradicts.or_else(|| {
+        let is_as_left = reverted.apply(&mut room.clone());
+        let why =
+            || went_on(reverted, room).unwrap_or_else(|| "something else has changed that since".into());
+        (!is_as_left).then(|| format!("cannot take back the last order ({change}), because {}", why()))
+    })
 }
 
 /// What the room has gone on to since the order, perhaps not by it: then nothing is left to take back.
@@ -101,7 +108,7 @@ mod tests {
 
     use futures_executor::block_on;
     use waitroom::ports::ThrottleStore;
-    use waitroom::{Notice, Rate, RoomState};
+    use waitroom::{ActiveLimit, Mode, Notice, Rate, RoomState};
 
     use super::*;
     use crate::Order;
@@ -271,6 +278,52 @@ mod tests {
         let refused = undo(&store).unwrap_err();
         assert!(refused.contains("because the room is off since"), "{refused}");
         assert_eq!(store.room().state, RoomState::Off);
+    }
+
+    #[test]
+    fn an_opening_does_not_come_back_into_a_rehearsal_that_began_meanwhile() {
+        let store = WaitingRoom::interrupted(|room| {
+            assert!(room.rehearse("abcdefghijkmnpqr".parse().unwrap()));
+        });
+        store.execute(Order::OpenAt { at: NOW + Duration::from_hours(1) });
+        store.execute(Order::On);
+        let number = store.last_entry();
+        // It has read the room, and not changed it yet.
+        store.interrupt();
+        let Reply::Failed { error, .. } = store.execute(Order::Undo { number }) else { panic!("undone") };
+        assert!(error.ends_with("to end it: `beekeeper reset`"), "{error}");
+        let room = store.room();
+        assert!(room.rehearsal.is_some());
+        assert_eq!((room.state, room.opens), (RoomState::On, None));
+    }
+
+    #[test]
+    fn a_mode_that_the_room_refuses_by_now_does_not_come_back() {
+        let store = WaitingRoom::new();
+        for mode in [Mode::Overflow, Mode::Line] {
+            store.execute(Order::Mode { mode });
+        }
+        let (idle, session) = (Duration::from_mins(20), Duration::from_mins(90));
+        // By the room's file.
+        let limit = ActiveLimit { visitors: 100, idle, session };
+        store.ledger.change_room(|room| room.settings.active = Some(limit));
+        let refused = undo(&store).unwrap_err();
+        assert!(refused.starts_with("counts its active visitors as they leave the line"), "{refused}");
+        assert_eq!(store.room().settings.mode, Mode::Line);
+    }
+
+    #[test]
+    fn an_undo_that_another_order_overtakes_takes_nothing_back() {
+        let store = WaitingRoom::interrupted(|room| room.settings.rate = Rate::MIN);
+        set_rate(&store, 600);
+        let number = store.last_entry();
+        store.interrupt();
+        let Reply::Failed { error, .. } = store.execute(Order::Undo { number }) else { panic!("undone") };
+        assert_eq!(
+            error,
+            "cannot take back the last order (rate: 300 -> 600), because something else has changed that since"
+        );
+        assert_eq!(store.room().settings.rate, Rate::MIN);
     }
 
     #[test]
