@@ -42,17 +42,33 @@ impl UndoableOrder {
 
 /// Whether the first of these entries ended a stock under which nobody counted since: somebody may have been let in.
 fn brings_back_a_stock<'a>(mut since: impl Iterator<Item = &'a AuditEntry>) -> bool {
-    let standings = |entry: &AuditEntry| match &entry.change {
-        AuditedChange::State(change) => Some((change.before(), change.after())),
-        _ => None,
-    };
-    let Some((before, after)) = since.next().and_then(standings) else { return false };
+    let Some(AuditedChange::State(ended)) = since.next().map(|entry| &entry.change) else { return false };
+    let (before, mut standing) = (ended.before(), ended.after());
+    let counts_nobody = |standing: &Standing| standing.stock != before.stock;
     let may_let_in = |standing: &Standing| {
         let is_open = standing.state.switches().releases || standing.state.lets_everybody_through();
-        (is_open || standing.opens.is_some()) && standing.stock != before.stock
+        (is_open || standing.opens.is_some()) && counts_nobody(standing)
     };
-    let later = since.filter_map(standings).map(|(_, after)| after);
-    before.stock.is_some() && std::iter::once(after).chain(later).any(|standing| may_let_in(&standing))
+    before.stock.is_some()
+        && (may_let_in(&standing)
+            || since.any(|entry| match &entry.change {
+                AuditedChange::State(change) => {
+                    standing = change.after();
+                    may_let_in(&standing)
+                }
+                AuditedChange::LetIn { .. } => counts_nobody(&standing),
+                AuditedChange::Rate { .. }
+                | AuditedChange::Mode { .. }
+                | AuditedChange::Message { .. }
+                | AuditedChange::Stretch { .. }
+                | AuditedChange::Reset { .. }
+                | AuditedChange::Throttle { .. }
+                | AuditedChange::Rehearsal { .. }
+                | AuditedChange::KeyRotation { .. }
+                | AuditedChange::KeyDrop { .. }
+                | AuditedChange::SoldOut { .. }
+                | AuditedChange::GuardKey { .. } => false,
+            }))
 }
 
 pub(crate) async fn execute(ledger: &impl OperatorLedger, number: u64, who: Author) -> PortResult<Reply> {
@@ -242,6 +258,21 @@ mod tests {
         store.execute(Order::On);
         undo(&store).unwrap();
         assert_eq!(undo(&store), refused, "it was on meanwhile");
+    }
+
+    #[test]
+    fn a_stock_does_not_come_back_after_somebody_was_let_in_by_hand_without_it() {
+        let let_in_after = |orders: &[Order]| {
+            let store = WaitingRoom::new();
+            let code = store.ask_for_help(38, NOW);
+            for order in [Order::Pause, close_after(9)].iter().chain(orders) {
+                store.execute(order.clone());
+            }
+            assert!(matches!(store.execute(Order::Admit { code }), Reply::Visitor { .. }));
+            undo(&store).map(|_| store.room().stock.is_some())
+        };
+        assert_eq!(let_in_after(&[Order::CloseNever]), Err(NothingToUndo::Stock.to_string()));
+        assert_eq!(let_in_after(&[Order::On]), Ok(true), "they counted");
     }
 
     #[test]
