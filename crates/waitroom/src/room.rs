@@ -427,12 +427,28 @@ impl Room {
         WantedValve { now, ahead: std::iter::once(more).chain(wanted.ahead).collect() }
     }
 
+    /// This room after a change: of the next version, and with what it wants of its valve in force after `lead_time`. Stores make
+    /// every change by it, a reset too, from the room [at](Self::at) `now`.
+    #[must_use]
+    pub fn changed(&self, now: Timestamp, lead_time: Duration, change: impl FnOnce(&mut Self)) -> Self {
+        let mut after = self.clone();
+        change(&mut after);
+        after.version = self.version.saturating_add(1);
+        after.schedule_valve(self, now, lead_time);
+        after
+    }
+
+    /// Whether the change from `before` made no difference.
+    pub fn is_unchanged(&self, before: &Self) -> bool {
+        *self == Self { version: self.version, ..before.clone() }
+    }
+
     /// Schedules what [`Self::valve`] says now, in force after `lead_time`, and what is ahead. `before` is the room before
-    /// it was changed. Every store does this with every change.
+    /// it was changed.
     ///
-    /// An order of the operator wakes the room, so that it always says from when it is in force. Another rate doesn't wake one
-    /// whose doors let newcomers straight in: it is in force there too, or nobody is held up by it.
-    pub fn schedule_valve(&mut self, before: &Self, now: Timestamp, lead_time: Duration) {
+    /// An order of the operator wakes the room, so that it always says from when it is in force. Another rate doesn't wake a room
+    /// that lets newcomers straight in: its doors let them in at that rate, and one that observes holds nobody up.
+    fn schedule_valve(&mut self, before: &Self, now: Timestamp, lead_time: Duration) {
         self.settle(now);
         let needs_no_line = self.lets_straight_in() || self.observes();
         let is_faster =
@@ -636,10 +652,7 @@ mod tests {
 
     /// A change of a room at 50 s, as stores make it.
     fn change(room: &mut Room, change: impl FnOnce(&mut Room)) {
-        let before = room.clone();
-        change(room);
-        room.version += 1;
-        room.schedule_valve(&before, Timestamp::from_millis(50_000), LEAD_TIME);
+        *room = room.changed(Timestamp::from_millis(50_000), LEAD_TIME, change);
     }
 
     const OPENS: Timestamp = Timestamp::from_millis(600_000);
@@ -866,6 +879,46 @@ mod tests {
         change(&mut room, |room| room.turn(RoomState::Closed));
         change(&mut room, |room| room.set_quiet(true));
         assert_eq!((room.state, room.quiet), (RoomState::Closed, true), "another closing was not to");
+    }
+
+    /// A store makes a reset as any change, so that the room is as it has become by itself. Nothing of a reset has to be scheduled:
+    /// whoever comes next is released as whoever came before.
+    #[test]
+    fn a_reset_is_a_change_that_leaves_the_valve_as_it_is() {
+        let epoch: Epoch = "cd34".parse().unwrap();
+        let begins: [fn(&mut Room); 9] = [
+            |_| (),
+            |room| room.quiet = true,
+            |room| (room.settings.mode, room.quiet) = (Mode::Overflow, true),
+            |room| room.settings.mode = Mode::Observe,
+            |room| room.throttled = Some(Rate::MIN),
+            |room| room.release(50.try_into().unwrap()),
+            |room| room.sell(7.try_into().unwrap()),
+            |room| assert!(room.rehearse("abcdefghijkmnpqr".parse().unwrap())),
+            |room| (room.closes, room.ends, room.then_off) = (Some(CLOSES), Some(ENDS), true),
+        ];
+        for begin in begins {
+            let mut before = room("https://room.example/");
+            change(&mut before, begin);
+            let mut after = before.clone();
+            change(&mut after, |room| room.start_epoch(epoch));
+            let expected = Room { epoch, rehearsal: None, version: before.version + 1, ..before };
+            assert_eq!(after, expected);
+        }
+        let mut opening = room("https://room.example/");
+        change(&mut opening, |room| room.open_at(OPENS));
+        let opened = Arc::new(opening.clone()).at(OPENS);
+        let after = opened.changed(OPENS, LEAD_TIME, |room| room.start_epoch(epoch));
+        assert_eq!((after.state, after.opens, &after.valves), (RoomState::On, None, &opening.valves));
+    }
+
+    #[test]
+    fn a_change_that_makes_no_difference_is_one_in_its_version_alone() {
+        let room = room("https://room.example/");
+        let change = |change: fn(&mut Room)| room.changed(Timestamp::default(), LEAD_TIME, change);
+        let same = change(|room| room.stretch = Stretch::USUAL);
+        assert_eq!((same.version, same.is_unchanged(&room)), (1, true));
+        assert!(!change(|room| room.stretch = Stretch::MAX).is_unchanged(&room));
     }
 
     fn sell(size: u32) -> impl FnOnce(&mut Room) {
