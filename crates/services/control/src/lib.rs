@@ -5,6 +5,7 @@
 //! AWS the operator's own process opens the store and calls [`execute`] itself. Whoever gives the order sees an
 //! [`OperatedRoom`].
 
+mod ability;
 mod active;
 mod change;
 mod changes;
@@ -44,6 +45,7 @@ use waitroom::ports::{
 };
 use waitroom::{AuditSubject, Author, KeyOrder, Room, RoomState, Timestamp};
 
+pub use ability::Ability;
 pub use active::ActiveStatus;
 use change::{change, change_unless};
 use closing::When;
