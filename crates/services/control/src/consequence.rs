@@ -58,7 +58,28 @@ impl<'a> OrderQuestion<'a> {
             Order::End { .. } => Self::new("End the room?", |status, _| ending(status)),
             Order::Off => Self::new("Turn the room off?", |status, _| turning_off(status)),
             Order::Reset { .. } => Self::new("Empty the line?", |status, _| Some(emptying(status))),
-            _ => return None,
+            // Written out, so that nobody forgets to ask about another order.
+            Order::Status
+            | Order::Mode { .. }
+            | Order::Message { .. }
+            | Order::Stretch { .. }
+            | Order::Pause
+            | Order::On
+            | Order::CloseAt { .. }
+            | Order::CloseNever
+            | Order::EndAt { .. }
+            | Order::EndNever
+            | Order::Rehearse { .. }
+            | Order::Undo { .. }
+            | Order::History { .. }
+            | Order::Minutes { .. }
+            | Order::Find { .. }
+            | Order::Admit { .. }
+            | Order::Keys
+            | Order::RotateKeys
+            | Order::RotateKeysAhead { .. }
+            | Order::DropKey { .. }
+            | Order::GuardKey { .. } => return None,
         })
     }
 

@@ -177,9 +177,34 @@ impl Order {
 
     /// Whether it only reads, so that it does no harm to give it again.
     pub fn changes_nothing(&self) -> bool {
-        matches!(
-            self,
-            Self::Status | Self::History { .. } | Self::Minutes { .. } | Self::Find { .. } | Self::Keys
-        )
+        match self {
+            Self::Status | Self::History { .. } | Self::Minutes { .. } | Self::Find { .. } | Self::Keys => {
+                true
+            }
+            Self::SetRate { .. }
+            | Self::Release { .. }
+            | Self::Mode { .. }
+            | Self::Message { .. }
+            | Self::Stretch { .. }
+            | Self::Pause
+            | Self::On
+            | Self::OpenAt { .. }
+            | Self::Close { .. }
+            | Self::CloseAt { .. }
+            | Self::CloseAfter { .. }
+            | Self::CloseNever
+            | Self::End { .. }
+            | Self::EndAt { .. }
+            | Self::EndNever
+            | Self::Off
+            | Self::Reset { .. }
+            | Self::Rehearse { .. }
+            | Self::Undo { .. }
+            | Self::Admit { .. }
+            | Self::RotateKeys
+            | Self::RotateKeysAhead { .. }
+            | Self::DropKey { .. }
+            | Self::GuardKey { .. } => false,
+        }
     }
 }
