@@ -233,9 +233,21 @@ impl AuditedChange {
         Self::LetIn { ticket: call.place.ticket.get(), code: call.code }
     }
 
-    /// Whether a person ordered it for the whole room.
+    /// Whether a person ordered it for the whole room, even if nothing [takes it back](Self::reverted).
     pub fn is_order(&self) -> bool {
-        self.reverted() != Err(NothingToUndo::NoOrder)
+        match self {
+            Self::Rate { .. }
+            | Self::Mode { .. }
+            | Self::Message { .. }
+            | Self::State(_)
+            | Self::Stretch { .. }
+            | Self::Reset { .. }
+            | Self::Rehearsal { .. }
+            | Self::KeyRotation { .. }
+            | Self::KeyDrop { .. }
+            | Self::GuardKey { .. } => true,
+            Self::Throttle { .. } | Self::SoldOut { .. } | Self::LetIn { .. } => false,
+        }
     }
 
     /// Whether there is a difference.
