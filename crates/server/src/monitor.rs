@@ -99,7 +99,7 @@ fn line(text: &mut MetricsText, status: &Status) {
     );
     text.gauge(
         "beekeeper_rate_in_force",
-        "Visitors who may enter a minute: the rate, or less while the throttle holds it down.",
+        "Visitors let in a minute now: the rate, less while the throttle holds it down or the shop is full, more while some don't come.",
         rates.1.get().into(),
     );
     if let Some(left) = status.line.left {
