@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use config::RoomConfig;
-use control::SocketRoom;
 use control::wording::urls;
+use control::{SocketRoom, mode_refusal};
 use embedded::EmbeddedStore;
 use rand::rngs::SysRng;
 use rooms::{ConfigFolder, PATIENCE, data};
 use server::{DemoDoor, apply_settings, open_when_free};
 use tokio::time::timeout;
 use waitroom::ports::RoomReader;
-use waitroom::{Epoch, Mode, Room, RoomId, Settings, WebUrl};
+use waitroom::{Epoch, Room, RoomId, Settings, WebUrl};
 
 use crate::arguments::{KNOWS_AWS, Local, OnThisMachine, Which};
 use crate::exit::{Exit, Failure};
@@ -77,7 +77,7 @@ impl LocalStart {
         let settings = Settings { edge: arguments.edge, ..local.with_orders(&arguments.settings, &kept)? };
         let after = Room { settings, url, ..Room::clone(&kept) };
         refuse_own_door(&after, listens.port())?;
-        refuse_way_round_a_rehearsal(&kept, after.settings.mode)?;
+        refuse_mode(&kept, &after)?;
         if arguments.save {
             written.save(&local.config)?;
         }
@@ -216,16 +216,14 @@ fn demo_visitors(arguments: &Local, local: &LocalSettings) -> Result<u32, Failur
     }
 }
 
-/// Refuses to let newcomers straight in where a rehearsal was left, as `beekeeper mode` does.
-fn refuse_way_round_a_rehearsal(kept: &Room, mode: Mode) -> Result<(), Failure> {
-    if kept.rehearsal.is_none() || mode == kept.settings.mode || mode == Mode::Line {
-        return Ok(());
-    }
-    let left = format!("a rehearsal was left in {}, and it is of the line", kept.settings.room);
-    let advice = format!(
-        "start it without --mode, then end the rehearsal: beekeeper reset; then: beekeeper mode {mode}"
-    );
-    Err(Failure::new(Exit::Usage, left).advising(advice))
+/// Refuses another mode than the room has kept as `beekeeper mode` does.
+fn refuse_mode(kept: &Room, after: &Room) -> Result<(), Failure> {
+    let mode = after.settings.mode;
+    let refusal = mode_refusal(after, mode).filter(|_| mode != kept.settings.mode);
+    let Some(why) = refusal else { return Ok(()) };
+    let refused = format!("the room {} {why}", kept.settings.room);
+    let advice = format!("start it without --mode {mode}, do that, and then: beekeeper mode {mode}");
+    Err(Failure::new(Exit::Usage, refused).advising(advice))
 }
 
 /// Refuses a shop that leads back into the room: to its door or its page, or to the port on which it listens.

@@ -234,6 +234,32 @@ fn a_rate_and_a_mode_at_the_start_are_both_in_the_trail() {
     );
 }
 
+/// As `beekeeper mode` refuses it.
+#[test]
+fn a_start_with_a_mode_that_the_room_refuses_changes_nothing() {
+    let room = Local::start(&[]);
+    assert!(room.command(&["close", "--local", "--after", "5", "--yes"]).status.success());
+    let (directory, _) = room.interrupt();
+    let refused = operate(directory.path(), &["local", "--listen", "0", "--mode", "observe"]);
+    let said = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    let why = "error: the room demo lets in only so many more, and a room that observes lets everybody in; first withdraw that: \
+               `beekeeper close --never`\n\
+               hint: start it without --mode observe, do that, and then: beekeeper mode observe";
+    assert!(said.contains(why), "{said}");
+    let room = Local::start_in(directory, &["--mode", "line"]);
+    let refused = text(&room.command(&["mode", "--local", "observe"]).stderr);
+    assert!(
+        refused.contains("lets in only so many more, and a room that observes lets everybody in"),
+        "{refused}"
+    );
+    assert!(room.command(&["close", "--local", "--never"]).status.success());
+    let (directory, _) = room.interrupt();
+    let room = Local::start_in(directory, &["--mode", "observe"]);
+    let told = text(&room.command(&["status", "--local"]).stdout);
+    assert!(told.contains("observe: everybody passes"), "{told}");
+}
+
 #[test]
 fn a_room_opens_by_itself_also_after_a_restart() {
     let room = Local::start(&[]);

@@ -11,16 +11,10 @@ use crate::{CloudError, DeployedRoom};
 impl Transport for DeployedRoom {
     fn execute(&self, order: Order) -> Answer<'_, Reply> {
         Box::pin(async move {
-            if let Some(needed) = order.needs().filter(|needed| !self.knows(needed)) {
-                let missing = match needed {
-                    Order::STOCK => "count a stock".into(),
-                    Order::RELEASE => "release more than its rate allows".into(),
-                    Order::OBSERVE => "let everybody pass and count them".into(),
-                    Order::OVERFLOW => "let newcomers straight in".into(),
-                    state => format!("be {state}"),
-                };
+            if let Some(needed) = order.needs().filter(|needed| !self.knows(needed.word())) {
                 return Ok(Reply::failed(format!(
-                    "is of a version that cannot {missing}; first deploy it again: `beekeeper deploy {}`",
+                    "is of a version that cannot {}; first deploy it again: `beekeeper deploy {}`",
+                    needed.told(),
                     self.room
                 )));
             }
@@ -69,4 +63,20 @@ impl Transport for DeployedRoom {
 
 fn boxed(error: CloudError) -> Box<dyn Error + Send + Sync> {
     Box::new(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use control::Ability;
+
+    use crate::template::{TEMPLATE, parse};
+
+    #[test]
+    fn what_an_order_needs_is_known_to_a_room_that_is_deployed_now() {
+        let template = parse(TEMPLATE).unwrap();
+        let known: Vec<_> = template["Outputs"]["States"]["Value"].as_str().unwrap().split(' ').collect();
+        for ability in Ability::ALL {
+            assert!(known.contains(&ability.word()), "{ability:?} in {known:?}");
+        }
+    }
 }

@@ -132,7 +132,8 @@ fn known_states(stack: &StackState) -> Vec<String> {
 }
 
 impl DeployedRoom {
-    /// Whether its functions know this state, a stock or a mode. Others could not read the room any more.
+    /// Whether its functions know this word: a state, or that of an [ability](control::Ability::word). Others could not read the room
+    /// any more.
     pub(crate) fn knows(&self, word: &str) -> bool {
         self.states.iter().any(|state| state == word)
     }

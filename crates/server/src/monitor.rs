@@ -13,7 +13,7 @@ use hyper::body::Incoming;
 use hyper::{Request, StatusCode};
 use waitroom::ports::{Clock, PortResult};
 use waitroom::throttle_rules::Verdict;
-use waitroom::{RoomState, with_causes};
+use waitroom::{RoomState, Slowdown, with_causes};
 
 use crate::connections::HttpService;
 use crate::metrics::{AnswerMetrics, MetricsText, answer_monitoring, as_f64};
@@ -99,7 +99,7 @@ fn line(text: &mut MetricsText, status: &Status) {
     );
     text.gauge(
         "beekeeper_rate_in_force",
-        "Visitors who may enter a minute: the rate, or less while the throttle holds it down.",
+        "Visitors let in a minute now: the rate, less while the throttle holds it down or the shop is full, more while some don't come.",
         rates.1.get().into(),
     );
     if let Some(left) = status.line.left {
@@ -113,8 +113,11 @@ fn line(text: &mut MetricsText, status: &Status) {
 
 /// Nothing without a throttle, except that it does not hold the rate down.
 fn throttle(text: &mut MetricsText, status: &Status) {
-    let held = f64::from(u8::from(status.line.slow));
-    text.gauge("beekeeper_throttle_holds", "1 while the throttle holds the rate down, otherwise 0.", held);
+    let holds = match status.room.slowdown() {
+        Some(Slowdown::Throttle | Slowdown::Both) => 1.0,
+        Some(Slowdown::FullShop) | None => 0.0,
+    };
+    text.gauge("beekeeper_throttle_holds", "1 while the throttle holds the rate down, otherwise 0.", holds);
     let latest = status.findings.last();
     let verdict = latest.map(|finding| match finding.verdict {
         _ if finding.refused => "not-measured",

@@ -12,7 +12,7 @@ use server::{AnswerMetrics, Monitor};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use waitroom::ports::{RoomAdmin, ThrottleMemory, ThrottleStore};
+use waitroom::ports::{ActiveVisitors, RoomAdmin, ThrottleMemory, ThrottleStore};
 use waitroom::throttle_rules::{Finding, Verdict};
 use waitroom::{AuditNote, AuditSubject, Author, Rate, Room, Timestamp, fixture};
 
@@ -103,6 +103,19 @@ async fn every_metric_is_typed_explained_and_frozen() {
     let named: Vec<_> = words.filter(|word| word.starts_with("beekeeper_")).collect();
     assert!(named.len() >= 5 && named.iter().all(|name| typed.contains_key(name)), "{named:?}");
     assert_frozen(Section::MonitoringMetrics, typed.into_keys());
+}
+
+/// The line moves slower then, and nothing is wrong with the shop.
+#[tokio::test]
+async fn a_full_shop_is_not_told_as_the_throttle() {
+    let (store, _directory) = store();
+    store.keep_while_full(Some(Rate::MIN)).await.unwrap();
+    assert!(store.status().slow, "as pages hear it");
+    let told = monitor(&store).await("/metrics").await;
+    assert!(told.lines().any(|line| line == "beekeeper_throttle_holds 0"), "{told}");
+    store.hold(Some(Rate::MIN)).await.unwrap();
+    let told = monitor(&store).await("/metrics").await;
+    assert!(told.lines().any(|line| line == "beekeeper_throttle_holds 1"), "full as well: {told}");
 }
 
 #[tokio::test]

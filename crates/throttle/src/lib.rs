@@ -191,7 +191,7 @@ impl ThrottleOutcome {
                 log!(warn, "throttle finished: recovering, because the shop is well again");
             }
             // `room` is as it was before this run.
-            (_, Verdict::Well) if room.is_slowed() => {
+            (_, Verdict::Well) if room.is_throttled() => {
                 log!(warn, "throttle finished: recovered, the whole rate is in force again");
             }
             (_, Verdict::Well) => {

@@ -207,7 +207,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
     /// Lets the room release as many more as did not come lately. Not while the throttle holds the rate down: what the shop bears
     /// comes first. Nor in a quiet room, which has nobody to release.
     async fn judge_turnout(&self, room: &Room) -> PortResult<()> {
-        let makes_up = room.settings.oversubscribe.is_some() && !room.is_slowed() && !room.quiet;
+        let makes_up = room.settings.oversubscribe.is_some() && !room.is_throttled() && !room.quiet;
         let turnout = if makes_up {
             let counted = Turnout::counted_at(self.clock.now(), self.minute);
             Some(self.store.ledger().turnout(counted).await?).filter(|turnout| turnout.tells())

@@ -35,11 +35,8 @@ fn main() {
     median("write a place's cookie", || drop(black_box(black_box(&place).set(&name, Scheme::Https))));
 
     for per_minute in [300, 3300, 270_000] {
-        let before = room.clone();
-        let mut room = room.clone();
-        room.settings.rate = Rate::new(per_minute).unwrap();
-        let start = Timestamp::from_millis(1_774_008_000_000);
-        room.schedule_valve(&before, start, Duration::ZERO);
+        let (rate, start) = (Rate::new(per_minute).unwrap(), Timestamp::from_millis(1_774_008_000_000));
+        let room = room.changed(start, Duration::ZERO, |room| room.settings.rate = rate);
         let plan = |recent: &[PlanRecord], minutes: u32| {
             let now = start + minutes * MINUTE;
             Plan::due(recent, &room, now, MINUTE, Duration::from_secs(55)).unwrap()

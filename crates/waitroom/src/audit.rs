@@ -12,7 +12,7 @@ use crate::{
     RoomState, Standing, Stock, Stretch, Timestamp,
 };
 
-/// One order, or one decision of the throttle that changed the rate in force.
+/// One order, one decision of the throttle that changed the rate in force, or the end of a room that has sold its stock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEntry {
     /// Entries are numbered in sequence, from 1.
@@ -207,9 +207,9 @@ impl StateChange {
         }
     }
 
-    /// What becomes of a room that was left like this. `None` unless it is as it was before, or as that has gone on by itself
-    /// since. What went on for another reason than this change goes on: a room that sold its stock stays ended if the stock was
-    /// there with and without the change.
+    /// How a room that stands like this stands after the change. `None` unless it stands as before the change, or as that has become by
+    /// itself since: at an instant ahead, by selling its stock, or because nobody waited any more. What would have come about after
+    /// the change too is not taken from it: a room that sold its stock stays ended if the change left it that stock.
     fn applied_to(&self, standing: &Standing) -> Option<Standing> {
         let (before, after) = (self.before(), self.after());
         let followed = before.follows().map(|(at, followed)| (followed, after.clone().at(at)));
@@ -233,9 +233,21 @@ impl AuditedChange {
         Self::LetIn { ticket: call.place.ticket.get(), code: call.code }
     }
 
-    /// Whether a person ordered it for the whole room.
+    /// Whether a person ordered it for the whole room, even if nothing [takes it back](Self::reverted).
     pub fn is_order(&self) -> bool {
-        self.reverted() != Err(NothingToUndo::NoOrder)
+        match self {
+            Self::Rate { .. }
+            | Self::Mode { .. }
+            | Self::Message { .. }
+            | Self::State(_)
+            | Self::Stretch { .. }
+            | Self::Reset { .. }
+            | Self::Rehearsal { .. }
+            | Self::KeyRotation { .. }
+            | Self::KeyDrop { .. }
+            | Self::GuardKey { .. } => true,
+            Self::Throttle { .. } | Self::SoldOut { .. } | Self::LetIn { .. } => false,
+        }
     }
 
     /// Whether there is a difference.

@@ -221,10 +221,7 @@ mod tests {
     fn order(room: &mut Room, now: Timestamp, change: impl FnOnce(&mut Room)) {
         // As stores do.
         *room = Room::clone(&Arc::new(room.clone()).at(now));
-        let before = room.clone();
-        change(room);
-        room.version += 1;
-        room.schedule_valve(&before, now, LEAD_TIME);
+        *room = room.changed(now, LEAD_TIME, change);
     }
 
     fn set_rate(rate: u32) -> impl FnOnce(&mut Room) {

@@ -20,6 +20,7 @@
 //! | [`ActiveLimit`], [`ActiveCount`] | how many visitors may be in the shop at once, and how many are |
 //! | [`Rate`], [`Plan`], [`Slice`], [`Pace`] | how many visitors a window releases, in which parts, and when |
 //! | [`throttle_rules`] | the rate in force while the shop is slow or failing |
+//! | [`Slowdown`] | why the line moves slower than the operator wants |
 //! | [`HelpCode`], [`HelpCall`] | how a visitor in line shows the operator who they are |
 //! | [`Admission`] | the ledger's record that a visitor may enter |
 //! | [`LineProgress`], [`LineStatus`] | how far the line has come, and what polls publish about it |
@@ -68,6 +69,7 @@ mod room;
 mod room_state;
 mod settings;
 mod slice;
+mod slowdown;
 mod standing;
 mod status;
 mod stock;
@@ -113,6 +115,7 @@ pub use room::Room;
 pub use room_state::{RoomState, RoomStateError, Switches, WayToShop};
 pub use settings::{Lifetimes, Settings};
 pub use slice::{BATCH, SLICE_BATCHES, Slice, SliceId, SliceIdError, most_in_a_second};
+pub use slowdown::Slowdown;
 pub use standing::Standing;
 pub use status::{LineProgress, LineReach, LineStatus};
 pub use stock::{Stock, StockError, StockSize, StockSizeError};

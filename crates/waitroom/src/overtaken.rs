@@ -83,10 +83,8 @@ mod tests {
         let recent = windows(&[Some(5000), Some(5600)]);
         assert_eq!(overtaken(&room(600), &recent, 100, MINUTE * 3 / 2), None);
         assert_eq!(overtaken(&room(600), &recent[..1], 100, 5 * MINUTE), None);
-        let mut paused = room(600);
-        let before = paused.clone();
-        paused.state = RoomState::Paused;
-        paused.schedule_valve(&before, START + MINUTE, Duration::from_secs(1));
+        let pause = |room: &mut Room| room.state = RoomState::Paused;
+        let paused = room(600).changed(START + MINUTE, Duration::from_secs(1), pause);
         assert_eq!(overtaken(&paused, &recent, 100, 5 * MINUTE), None, "cut short");
     }
 

@@ -517,11 +517,10 @@ pub trait ThrottleStore: Send + Sync {
 
 /// Changes of the room by the operator. A reset empties the line too, so a ledger that implements this knows its line.
 pub trait RoomAdmin: Send + Sync {
-    /// Changes the room, increases its version, and returns the room before and after. The entry of the audit trail that
-    /// `note` describes is written in the same transaction.
+    /// [Changes](Room::changed) the room, and returns it before and after. The entry of the audit trail that `note` describes is
+    /// written in the same transaction.
     ///
-    /// If that changes the valve, the store [schedules](Room::schedule_valve) the change and starts the trigger, which
-    /// plans the next window. If the room [counts apart](Room::counts_apart) after it, the history gets a closing record.
+    /// If that changes the valve, the store starts the trigger, which plans the next window. If the room [counts apart](Room::counts_apart) after it, the history gets a closing record.
     ///
     /// The closure may be retried after a concurrent change, so it must be idempotent: it sets values, for example
     /// "paused".

@@ -83,14 +83,13 @@ mod tests {
         assert!(!hardly(52, Some(seconds(5)), now), "more than leave the line in five seconds");
         assert!(!hardly(0, Some(seconds(6)), now), "somebody waited");
         assert!(!hardly(0, None, START + MINUTE * 3 / 4), "it is too early to tell");
-        let mut slow = room(1);
+        let slow = room(1);
         assert!(
             hardly_waited(&slow, &recent, (1, Some(seconds(65))), now, MINUTE),
             "the share of one visitor"
         );
-        let before = slow.clone();
-        slow.settings.rate = crate::Rate::new(600).unwrap();
-        slow.schedule_valve(&before, now - seconds(9), seconds(1));
-        assert!(!hardly_waited(&slow, &recent, (0, None), now, MINUTE), "it tells of another rate");
+        let rate = crate::Rate::new(600).unwrap();
+        let faster = slow.changed(now - seconds(9), seconds(1), |room| room.settings.rate = rate);
+        assert!(!hardly_waited(&faster, &recent, (0, None), now, MINUTE), "it tells of another rate");
     }
 }

@@ -31,6 +31,11 @@ impl Rate {
         Self(self.0.div_ceil(2))
     }
 
+    /// How many seconds so many visitors take at this rate. Rounded up, because who is told a wait should not wait longer.
+    pub fn seconds_for(self, visitors: u64) -> u64 {
+        visitors.saturating_mul(60).div_ceil(self.0.into())
+    }
+
     /// So many percent more, rounded down.
     #[must_use]
     pub fn increased_by(self, percent: u32) -> Self {
@@ -90,6 +95,13 @@ mod tests {
         assert_eq!(rate(600).increased_by(25), rate(750));
         assert_eq!((rate(3).increased_by(30), rate(3).increased_by(34)), (rate(3), rate(4)));
         assert_eq!(Rate::MAX.increased_by(u32::MAX), Rate::MAX);
+    }
+
+    #[test]
+    fn the_time_for_visitors_is_rounded_up() {
+        let rate = Rate::new(300).unwrap();
+        assert_eq!([0, 1, 5, 7, 300].map(|visitors| rate.seconds_for(visitors)), [0, 1, 1, 2, 60]);
+        assert_eq!(Rate::MIN.seconds_for(u64::MAX), u64::MAX);
     }
 
     proptest! {

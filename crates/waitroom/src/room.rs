@@ -9,7 +9,7 @@ use url::Url;
 use crate::valve::WantedValve;
 use crate::{
     ActiveLimit, Admission, Epoch, Extra, ExtraSize, Message, Mode, Notice, Rate, RehearsalMark, RoomState,
-    Settings, Standing, Stock, StockSize, Stretch, Timestamp, Turning, Turnout, Valve, ValveChange,
+    Settings, Slowdown, Standing, Stock, StockSize, Stretch, Timestamp, Turning, Turnout, Valve, ValveChange,
     ValveSchedule, WebUrl,
 };
 
@@ -280,7 +280,7 @@ impl Room {
 
     fn surplus_for(&self, turnout: Option<Turnout>) -> u32 {
         match (self.settings.oversubscribe, turnout) {
-            (Some(most), Some(turnout)) if !self.is_slowed() => turnout.missing_percent().min(most.get()),
+            (Some(most), Some(turnout)) if !self.is_throttled() => turnout.missing_percent().min(most.get()),
             _ => 0,
         }
     }
@@ -292,7 +292,7 @@ impl Room {
     }
 
     /// Whether the throttle holds the rate down.
-    pub fn is_slowed(&self) -> bool {
+    pub fn is_throttled(&self) -> bool {
         self.shop_rate() < self.settings.rate
     }
 
@@ -313,9 +313,14 @@ impl Room {
         self.while_full.map_or(self.rate(), |lately| lately.min(self.rate()))
     }
 
-    /// Whether the line moves slower than the operator wants: the shop is slow, or full.
-    pub fn moves_slower(&self) -> bool {
-        self.is_slowed() || self.while_full.is_some()
+    /// Why the line moves slower than the operator wants, if it does.
+    pub fn slowdown(&self) -> Option<Slowdown> {
+        match (self.is_throttled(), self.while_full.is_some()) {
+            (true, false) => Some(Slowdown::Throttle),
+            (false, true) => Some(Slowdown::FullShop),
+            (true, true) => Some(Slowdown::Both),
+            (false, false) => None,
+        }
     }
 
     /// Whether noting how many a minute the full shop let in makes a difference that pages should show.
@@ -422,12 +427,28 @@ impl Room {
         WantedValve { now, ahead: std::iter::once(more).chain(wanted.ahead).collect() }
     }
 
+    /// This room after a change: of the next version, and with what it wants of its valve in force after `lead_time`. Stores make
+    /// every change by it, a reset too, from the room [at](Self::at) `now`.
+    #[must_use]
+    pub fn changed(&self, now: Timestamp, lead_time: Duration, change: impl FnOnce(&mut Self)) -> Self {
+        let mut after = self.clone();
+        change(&mut after);
+        after.version = self.version.saturating_add(1);
+        after.schedule_valve(self, now, lead_time);
+        after
+    }
+
+    /// Whether the change from `before` made no difference.
+    pub fn is_unchanged(&self, before: &Self) -> bool {
+        *self == Self { version: self.version, ..before.clone() }
+    }
+
     /// Schedules what [`Self::valve`] says now, in force after `lead_time`, and what is ahead. `before` is the room before
-    /// it was changed. Every store does this with every change.
+    /// it was changed.
     ///
-    /// An order of the operator wakes the room, so that it always says from when it is in force. Another rate doesn't wake one
-    /// whose doors let newcomers straight in: it is in force there too, or nobody is held up by it.
-    pub fn schedule_valve(&mut self, before: &Self, now: Timestamp, lead_time: Duration) {
+    /// An order of the operator wakes the room, so that it always says from when it is in force. Another rate doesn't wake a room
+    /// that lets newcomers straight in: its doors let them in at that rate, and one that observes holds nobody up.
+    fn schedule_valve(&mut self, before: &Self, now: Timestamp, lead_time: Duration) {
         self.settle(now);
         let needs_no_line = self.lets_straight_in() || self.observes();
         let is_faster =
@@ -503,7 +524,7 @@ mod tests {
         assert_eq!((room.rate().get(), room.surplus()), (100, 0), "it is not to");
         room.settings.oversubscribe = Some(30.try_into().unwrap());
         assert_eq!((room.rate().get(), room.shop_rate().get(), room.surplus()), (125, 100, 25));
-        assert_eq!((room.valve(), room.is_slowed()), (Valve::Open(Rate::new(125).unwrap()), false));
+        assert_eq!((room.valve(), room.is_throttled()), (Valve::Open(Rate::new(125).unwrap()), false));
         assert!(!room.heeds_turnout(turnout(790)) && room.heeds_turnout(turnout(780)), "27 and 28 percent");
         assert!(room.heeds_turnout(None) && !room.heeds_turnout(room.turnout));
         room.turnout = turnout(500);
@@ -515,7 +536,22 @@ mod tests {
             "everybody comes who goes straight in"
         );
         room.throttled = Some(Rate::new(50).unwrap());
-        assert_eq!((room.rate().get(), room.surplus(), room.is_slowed()), (50, 0, true));
+        assert_eq!((room.rate().get(), room.surplus(), room.is_throttled()), (50, 0, true));
+    }
+
+    #[test]
+    fn a_line_moves_slower_for_the_throttle_for_a_full_shop_or_for_both() {
+        let why = |throttled: Option<u32>, while_full: Option<u32>| {
+            let [throttled, while_full] =
+                [throttled, while_full].map(|rate| rate.map(|rate| Rate::new(rate).unwrap()));
+            let room = Room { throttled, while_full, ..room("https://room.example/") };
+            (room.slowdown(), room.pace_of_line().get())
+        };
+        assert_eq!(why(None, None), (None, 100));
+        assert_eq!(why(Some(100), None), (None, 100), "it allows as much as the operator");
+        assert_eq!(why(Some(60), None), (Some(Slowdown::Throttle), 60));
+        assert_eq!(why(None, Some(40)), (Some(Slowdown::FullShop), 40));
+        assert_eq!(why(Some(60), Some(40)), (Some(Slowdown::Both), 40));
     }
 
     #[test]
@@ -616,10 +652,7 @@ mod tests {
 
     /// A change of a room at 50 s, as stores make it.
     fn change(room: &mut Room, change: impl FnOnce(&mut Room)) {
-        let before = room.clone();
-        change(room);
-        room.version += 1;
-        room.schedule_valve(&before, Timestamp::from_millis(50_000), LEAD_TIME);
+        *room = room.changed(Timestamp::from_millis(50_000), LEAD_TIME, change);
     }
 
     const OPENS: Timestamp = Timestamp::from_millis(600_000);
@@ -846,6 +879,46 @@ mod tests {
         change(&mut room, |room| room.turn(RoomState::Closed));
         change(&mut room, |room| room.set_quiet(true));
         assert_eq!((room.state, room.quiet), (RoomState::Closed, true), "another closing was not to");
+    }
+
+    /// A store makes a reset as any change, so that the room is as it has become by itself. Nothing of a reset has to be scheduled:
+    /// whoever comes next is released as whoever came before.
+    #[test]
+    fn a_reset_is_a_change_that_leaves_the_valve_as_it_is() {
+        let epoch: Epoch = "cd34".parse().unwrap();
+        let begins: [fn(&mut Room); 9] = [
+            |_| (),
+            |room| room.quiet = true,
+            |room| (room.settings.mode, room.quiet) = (Mode::Overflow, true),
+            |room| room.settings.mode = Mode::Observe,
+            |room| room.throttled = Some(Rate::MIN),
+            |room| room.release(50.try_into().unwrap()),
+            |room| room.sell(7.try_into().unwrap()),
+            |room| assert!(room.rehearse("abcdefghijkmnpqr".parse().unwrap())),
+            |room| (room.closes, room.ends, room.then_off) = (Some(CLOSES), Some(ENDS), true),
+        ];
+        for begin in begins {
+            let mut before = room("https://room.example/");
+            change(&mut before, begin);
+            let mut after = before.clone();
+            change(&mut after, |room| room.start_epoch(epoch));
+            let expected = Room { epoch, rehearsal: None, version: before.version + 1, ..before };
+            assert_eq!(after, expected);
+        }
+        let mut opening = room("https://room.example/");
+        change(&mut opening, |room| room.open_at(OPENS));
+        let opened = Arc::new(opening.clone()).at(OPENS);
+        let after = opened.changed(OPENS, LEAD_TIME, |room| room.start_epoch(epoch));
+        assert_eq!((after.state, after.opens, &after.valves), (RoomState::On, None, &opening.valves));
+    }
+
+    #[test]
+    fn a_change_that_makes_no_difference_is_one_in_its_version_alone() {
+        let room = room("https://room.example/");
+        let change = |change: fn(&mut Room)| room.changed(Timestamp::default(), LEAD_TIME, change);
+        let same = change(|room| room.stretch = Stretch::USUAL);
+        assert_eq!((same.version, same.is_unchanged(&room)), (1, true));
+        assert!(!change(|room| room.stretch = Stretch::MAX).is_unchanged(&room));
     }
 
     fn sell(size: u32) -> impl FnOnce(&mut Room) {

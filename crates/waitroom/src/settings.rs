@@ -47,8 +47,19 @@ impl Default for Lifetimes {
 impl Settings {
     /// A room with defaults for everything that can be left out.
     pub fn new(room: RoomId, title: Title, shop: WebUrl, rate: Rate) -> Self {
-        let (health, message, mode, oversubscribe, active, edge, lifetimes) = Default::default();
-        Self { room, title, shop, health, rate, message, mode, oversubscribe, active, edge, lifetimes }
+        Self {
+            room,
+            title,
+            shop,
+            health: None,
+            rate,
+            message: Message::default(),
+            mode: Mode::default(),
+            oversubscribe: None,
+            active: None,
+            edge: false,
+            lifetimes: Lifetimes::default(),
+        }
     }
 
     /// These settings for a room that ran with others before. What orders change stays as it is there, its rate for one: nobody may

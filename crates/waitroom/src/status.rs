@@ -46,7 +46,7 @@ pub struct LineStatus {
     pub waiting: u64,
     /// At how many a minute the line moves: the rate in force, or what a full shop leaves of it.
     pub rate: Rate,
-    /// Whether the throttle or a full shop makes the line move slower than the operator wants.
+    /// Whether the line moves slower than the operator wants. [`Room::slowdown`] says why.
     pub slow: bool,
     /// How many more are let in before the room ends, if it has a [stock](crate::Stock).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,7 +62,7 @@ impl LineStatus {
             disorder,
             waiting,
             rate: room.pace_of_line(),
-            slow: room.moves_slower(),
+            slow: room.slowdown().is_some(),
             left,
         }
     }

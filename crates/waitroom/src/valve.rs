@@ -20,7 +20,7 @@ pub enum Valve {
     Limited(Rate, Stock),
     /// Nobody waits, and the doors let newcomers straight in at this rate. Those who are still in the line need permits as well.
     Doors(Rate),
-    /// Nobody is released, because the room is paused or off.
+    /// Nobody is released, because the room's state says so or nobody waits.
     Closed,
 }
 
@@ -64,7 +64,7 @@ pub struct ValveChange {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WantedValve {
     pub(crate) now: Valve,
-    /// What follows by itself, the first one first: an opening, an end, or both.
+    /// What follows by itself, the first one first: an opening, an end, a release beyond the rate and its end.
     pub(crate) ahead: Vec<ValveChange>,
 }
 

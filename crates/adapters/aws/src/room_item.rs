@@ -191,7 +191,7 @@ fn status_attributes(room: &Room) -> Attributes<17> {
         ("origin", Some(text(&escaped(&shop.to_string())))),
         ("cors", Some(text(&shop.as_url().origin().ascii_serialization()))),
         ("rate", Some(number(room.pace_of_line().get()))),
-        ("slow", Some(flag(room.moves_slower()))),
+        ("slow", Some(flag(room.slowdown().is_some()))),
         ("edge", room.settings.edge.then(|| flag(true))),
         ("rehearsal", room.rehearsal.as_ref().map(text)),
     ]

@@ -193,14 +193,10 @@ impl EmbeddedStore {
         self.change(attempt, move |draft| {
             let now = (shared.now)();
             let before = draft.room().unwrap_or_else(|| shared.room()).at(now);
-            let mut room = Room::clone(&before);
-            change(&mut room);
-            if note.is_none() && room == *before {
+            let after = Arc::new(before.changed(now, shared.lead_time, change));
+            if note.is_none() && after.is_unchanged(&before) {
                 return Ok((before.clone(), before));
             }
-            room.version += 1;
-            room.schedule_valve(&before, now, shared.lead_time);
-            let after = Arc::new(room);
             if after.counts_apart(&before) {
                 draft.close_count(&before, now, shared.entered.load(Ordering::Relaxed))?;
             }

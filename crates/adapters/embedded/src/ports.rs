@@ -76,14 +76,12 @@ impl RoomAdmin for EmbeddedStore {
     async fn start_epoch(&self, epoch: Epoch, who: Author) -> PortResult<u64> {
         let shared = self.shared.clone();
         self.change("start a new epoch", move |draft| {
-            let before = draft.room().unwrap_or_else(|| shared.room());
-            let mut room = Room::clone(&before);
-            room.start_epoch(epoch);
-            room.version += 1;
             let now = (shared.now)();
-            draft.close_count(&before.clone().at(now), now, shared.entered.load(Ordering::Relaxed))?;
-            draft.add_entry(&AuditNote::new(who, AuditSubject::Reset), now, &before, &room)?;
-            draft.begin_epoch(&Arc::new(room))
+            let before = draft.room().unwrap_or_else(|| shared.room()).at(now);
+            let after = Arc::new(before.changed(now, shared.lead_time, |room| room.start_epoch(epoch)));
+            draft.close_count(&before, now, shared.entered.load(Ordering::Relaxed))?;
+            draft.add_entry(&AuditNote::new(who, AuditSubject::Reset), now, &before, &after)?;
+            draft.begin_epoch(&after)
         })
         .await
     }

@@ -139,11 +139,7 @@ impl<A: AdmissionTable> MemoryLedger<A> {
         let now = self.line.now();
         let mut state = self.state.lock();
         let before = state.room.clone().at(now);
-        let mut room = Room::clone(&before);
-        change(&mut room);
-        room.version += 1;
-        room.schedule_valve(&before, now, self.lead_time);
-        let after = Arc::new(room);
+        let after = Arc::new(before.changed(now, self.lead_time, change));
         if after.counts_apart(&before) {
             state.close_count(&self.line, &before, now);
         }
@@ -228,10 +224,9 @@ impl<A: AdmissionTable> RoomAdmin for MemoryLedger<A> {
         let now = self.line.now();
         let mut state = self.state.lock();
         let before = state.room.clone().at(now);
-        let mut after = Room::clone(&before);
-        after.start_epoch(epoch);
-        after.version += 1;
+        let after = before.changed(now, self.lead_time, |room| room.start_epoch(epoch));
         state.close_count(&self.line, &before, now);
+        state.valve_changed |= after.changes_valve_from(&before).is_some();
         state
             .add_entry(|number| AuditNote::new(who, AuditSubject::Reset).entry(number, now, &before, &after));
         state.room = Arc::new(after);

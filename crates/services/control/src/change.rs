@@ -26,6 +26,17 @@ pub(crate) async fn change_unless(
     refusal: impl Fn(&Room) -> Option<String> + Clone + Send + 'static,
     change: impl Fn(&mut Room) + Send + 'static,
 ) -> PortResult<Reply> {
+    change_noted_unless(ledger, attempt, AuditNote::new(who, about), refusal, change).await
+}
+
+/// The same, with this note.
+pub(crate) async fn change_noted_unless(
+    ledger: &impl OperatorLedger,
+    attempt: &'static str,
+    note: AuditNote,
+    refusal: impl Fn(&Room) -> Option<String> + Clone + Send + 'static,
+    change: impl Fn(&mut Room) + Send + 'static,
+) -> PortResult<Reply> {
     if let Some(refusal) = refusal(&*ledger.room_now().await?) {
         return Ok(Reply::failed(refusal));
     }
@@ -36,6 +47,6 @@ pub(crate) async fn change_unless(
             change(room);
         }
     };
-    let changed = ledger.change(attempt, AuditNote::new(who, about), change).await?;
+    let changed = ledger.change(attempt, note, change).await?;
     Ok(refusal(&changed.0).map_or_else(|| Reply::changed(changed), Reply::failed))
 }

@@ -3,6 +3,7 @@
 use document::words;
 use waitroom::{Extra, Mode, Room, Timestamp, Turning};
 
+use crate::wording::then;
 use crate::{ChangedRoom, Order};
 
 impl ChangedRoom {
@@ -13,12 +14,7 @@ impl ChangedRoom {
         if !changes.is_empty() {
             return changes;
         }
-        // What the room does by itself is no answer to an order about something else.
-        let is_a_setting = matches!(
-            order,
-            Order::SetRate { .. } | Order::Mode { .. } | Order::Message { .. } | Order::Stretch { .. }
-        );
-        let ahead = after.ahead().filter(|_| !is_a_setting);
+        let ahead = after.ahead().filter(|_| is_of_state(order));
         let ahead: Vec<_> = ahead.map(|(turns, at)| instant(turns, at, now)).collect();
         let why = if ahead.is_empty() { "already set".into() } else { ahead.join("; ") };
         vec![format!("nothing changed: {why}")]
@@ -27,6 +23,42 @@ impl ChangedRoom {
     /// From when on the room releases otherwise, if it does.
     pub fn in_force(&self) -> Option<Timestamp> {
         self.after.changes_valve_from(&self.before)
+    }
+}
+
+/// Whether the order is about what the room does. What it does by itself is no answer to one about something else.
+fn is_of_state(order: &Order) -> bool {
+    match order {
+        Order::Pause
+        | Order::On
+        | Order::OpenAt { .. }
+        | Order::Close { .. }
+        | Order::CloseAt { .. }
+        | Order::CloseAfter { .. }
+        | Order::CloseNever
+        | Order::End { .. }
+        | Order::EndAt { .. }
+        | Order::EndNever
+        | Order::Off
+        | Order::Release { .. }
+        | Order::Reset { .. }
+        | Order::Rehearse { .. }
+        | Order::Undo { .. } => true,
+        Order::SetRate { .. }
+        | Order::Mode { .. }
+        | Order::Message { .. }
+        | Order::Stretch { .. }
+        // These have replies of their own.
+        | Order::Status
+        | Order::History { .. }
+        | Order::Minutes { .. }
+        | Order::Find { .. }
+        | Order::Admit { .. }
+        | Order::Keys
+        | Order::RotateKeys
+        | Order::RotateKeysAhead { .. }
+        | Order::DropKey { .. }
+        | Order::GuardKey { .. } => false,
     }
 }
 
@@ -59,7 +91,7 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
         ("message", &|room| format!("{:?}", room.settings.message.as_str()), ""),
         ("notice", &|room| format!("{:?}", room.notice.text.as_str()), ""),
         ("link", &|room| or_none(room.notice.link.as_ref()), ""),
-        ("then", &|room| then(room).into(), ""),
+        ("then", &|room| then(room).unwrap_or("nothing").into(), ""),
         ("stretch", &|room| room.stretch.to_string(), ""),
         ("stock", &|room| or_none(stock(room)), in_force),
         ("release", &|room| or_none(extra(room)), in_force),
@@ -75,10 +107,6 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
 
 fn or_none(shown: Option<impl ToString>) -> String {
     shown.map_or_else(|| "none".into(), |shown| shown.to_string())
-}
-
-fn then(room: &Room) -> &'static str {
-    if room.then_off { "off, when everybody who waited was let in" } else { "nothing" }
 }
 
 /// From when on newcomers go straight in, or do no more. `at_once` if the valve changes with the order.

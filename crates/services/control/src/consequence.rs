@@ -58,7 +58,28 @@ impl<'a> OrderQuestion<'a> {
             Order::End { .. } => Self::new("End the room?", |status, _| ending(status)),
             Order::Off => Self::new("Turn the room off?", |status, _| turning_off(status)),
             Order::Reset { .. } => Self::new("Empty the line?", |status, _| Some(emptying(status))),
-            _ => return None,
+            // Written out, so that nobody forgets to ask about another order.
+            Order::Status
+            | Order::Mode { .. }
+            | Order::Message { .. }
+            | Order::Stretch { .. }
+            | Order::Pause
+            | Order::On
+            | Order::CloseAt { .. }
+            | Order::CloseNever
+            | Order::EndAt { .. }
+            | Order::EndNever
+            | Order::Rehearse { .. }
+            | Order::Undo { .. }
+            | Order::History { .. }
+            | Order::Minutes { .. }
+            | Order::Find { .. }
+            | Order::Admit { .. }
+            | Order::Keys
+            | Order::RotateKeys
+            | Order::RotateKeysAhead { .. }
+            | Order::DropKey { .. }
+            | Order::GuardKey { .. } => return None,
         })
     }
 
@@ -107,7 +128,7 @@ fn surprise(rate: Rate, status: &Status) -> Option<String> {
     let (present, highest) = (room.settings.rate, room.highest_rate());
     let factor = f64::from(rate.get()) / f64::from(present.get());
     if factor <= 0.1 {
-        let longest = words::time((waiting * 60).div_ceil(u64::from(rate.get())));
+        let longest = words::time(rate.seconds_for(waiting));
         let who = words::things_do(waiting, "visitor", "wait");
         let less = format!("{rate} a minute is a small part of the present rate of {present}");
         return (waiting > 0).then(|| format!("{less}; {who}, the last of them for {longest} then"));
@@ -126,12 +147,12 @@ fn surprise(rate: Rate, status: &Status) -> Option<String> {
 fn releasing(visitors: ExtraSize, status: &Status) -> Option<String> {
     const MANY_SECONDS: u64 = 600;
     let room = &status.room;
-    let seconds = (u64::from(visitors.get()) * 60).div_ceil(room.rate().get().into());
-    let is_much = seconds > MANY_SECONDS || room.is_slowed();
+    let seconds = room.rate().seconds_for(visitors.get().into());
+    let is_much = seconds > MANY_SECONDS || room.is_throttled();
     (is_much && room.releases()).then(|| {
         let (visitors, rate) = (words::count(visitors.get().into()), words::count(room.rate().get().into()));
         let as_in = words::time(seconds);
-        let held = if room.is_slowed() { ", to which the throttle holds it while the shop is slow or fails" } else { "" };
+        let held = if room.is_throttled() { ", to which the throttle holds it while the shop is slow or fails" } else { "" };
         let name = &room.settings.room;
         format!("{visitors} more would be let into {name} within a minute, beside its {rate} a minute{held}: as many as otherwise in {as_in}")
     })
@@ -193,7 +214,7 @@ fn closing(status: &Status, notice: Option<&Notice>, then_off: bool) -> Option<S
     let let_in = if waiting == 0 {
         "nobody waits".to_owned()
     } else {
-        let takes = words::time((waiting * 60).div_ceil(u64::from(room.rate().get())));
+        let takes = words::time(room.rate().seconds_for(waiting));
         let who = words::things_do(waiting, "visitor", "wait");
         format!("{who}, and {begins}would be let in within about {takes}, at {} a minute", room.rate())
     };

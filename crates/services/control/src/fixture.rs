@@ -1,4 +1,5 @@
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_executor::block_on;
@@ -20,6 +21,8 @@ pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 /// A room in memory, at [`NOW`].
 pub(crate) struct WaitingRoom {
     pub(crate) ledger: MemoryLedger,
+    /// Whether something else is to change the room as soon as the next order has read it.
+    is_to_be_interrupted: Arc<AtomicBool>,
 }
 
 impl WaitingRoom {
@@ -50,7 +53,34 @@ impl WaitingRoom {
 
     fn over(line: MemoryLine) -> Self {
         let room = waitroom::fixture::room(300);
-        Self { ledger: MemoryLedger::new(line, room, ValveSchedule::LEAD_TIME_IN_ONE_PROCESS) }
+        let ledger = MemoryLedger::new(line, room, ValveSchedule::LEAD_TIME_IN_ONE_PROCESS);
+        Self { ledger, is_to_be_interrupted: Arc::default() }
+    }
+
+    /// An empty room that is changed once, at the worst moment: after an order has [read](Self::interrupt) it. A ledger in memory
+    /// asks for the time after it has read the room, and before it changes it.
+    pub(crate) fn interrupted(change: impl Fn(&mut Room) + Send + Sync + 'static) -> Self {
+        let (ledger, is_to_be) =
+            (Arc::new(OnceLock::<MemoryLedger>::new()), Arc::new(AtomicBool::new(false)));
+        let (known, is_due) = (ledger.clone(), is_to_be.clone());
+        let line = MemoryLine::new(
+            move || {
+                if is_due.swap(false, Ordering::Relaxed) {
+                    known.get().unwrap().change_room(&change);
+                }
+                NOW
+            },
+            1,
+            LineBehaviour::default(),
+        );
+        let room = Self { is_to_be_interrupted: is_to_be, ..Self::over(line) };
+        ledger.set(room.ledger.clone()).unwrap();
+        room
+    }
+
+    /// The next order finds another room when it changes it than when it read it.
+    pub(crate) fn interrupt(&self) {
+        self.is_to_be_interrupted.store(true, Ordering::Relaxed);
     }
 
     /// So many join, and the first slice of plan 12 releases some of them and reaches ticket `reached`.

@@ -20,7 +20,7 @@ use waitroom::{
 
 use crate::fixture::{NOW, WaitingRoom};
 use crate::{
-    ActiveStatus, Alarm, AlarmMail, AlarmMailState, AlarmState, Order, Refusals, Reply, UpkeepOrder,
+    Ability, ActiveStatus, Alarm, AlarmMail, AlarmMailState, AlarmState, Order, Refusals, Reply, UpkeepOrder,
 };
 
 const DOCUMENTATION: &str = include_str!("../../../../docs/cli.md");
@@ -170,6 +170,20 @@ fn known<T: DeserializeOwned + Debug>(tag: &str) -> BTreeSet<String> {
     let unknown = serde_json::from_value::<T>(json!({ tag: "?" })).unwrap_err().to_string();
     let (_, expected) = unknown.split_once("expected one of ").unwrap_or_else(|| panic!("{unknown}"));
     expected.split('`').skip(1).step_by(2).map(ToOwned::to_owned).collect()
+}
+
+/// Only what is in `ALL` is compared with what a stack knows, and a room on AWS refuses for ever what it doesn't.
+#[test]
+fn orders_need_all_abilities_and_no_others() {
+    let modes = Mode::ALL.map(|mode| Order::Mode { mode });
+    let orders = [orders("key", "7K3M-Q01X".parse().unwrap()), modes.into()].concat();
+    let needed: Vec<_> = orders.iter().filter_map(Order::needs).collect();
+    for ability in Ability::ALL {
+        assert!(needed.contains(&ability), "{ability:?} in {needed:?}");
+    }
+    for ability in needed {
+        assert!(Ability::ALL.contains(&ability), "{ability:?}");
+    }
 }
 
 /// A line on the socket is the one or the other.

@@ -5,6 +5,7 @@
 //! AWS the operator's own process opens the store and calls [`execute`] itself. Whoever gives the order sees an
 //! [`OperatedRoom`].
 
+mod ability;
 mod active;
 mod change;
 mod changes;
@@ -44,6 +45,7 @@ use waitroom::ports::{
 };
 use waitroom::{AuditSubject, Author, KeyOrder, Room, RoomState, Timestamp};
 
+pub use ability::Ability;
 pub use active::ActiveStatus;
 use change::{change, change_unless};
 use closing::When;
@@ -52,6 +54,7 @@ pub use course::{Course, Reading};
 pub use helped_visitor::HelpedVisitor;
 pub use history_line::{HistoryLine, entry_text, minute_line};
 pub use key_lines::{key_json, key_line, other_key};
+pub use mode::mode_refusal;
 pub use operated_room::{ChangedRoom, ControlError, OperatedRoom};
 pub use order::Order;
 pub use reply::Reply;
@@ -106,7 +109,7 @@ async fn carry_out(
             change_unless(ledger, "release more", AuditSubject::State, who, refusal, release).await?
         }
         Order::Mode { mode } => {
-            let refusal = move |room: &Room| mode::refusal(room, mode);
+            let refusal = move |room: &Room| mode_refusal(room, mode);
             let set = move |room: &mut Room| room.settings.mode = mode;
             change_unless(ledger, "set the mode", AuditSubject::Mode, who, refusal, set).await?
         }
@@ -294,7 +297,7 @@ mod tests {
             json!({ "served": 35, "passed": 17, "disorder": 0, "waiting": 7, "rate": 300, "slow": false });
         let json = serde_json::to_value(&status).unwrap();
         assert_eq!((&json["line"], &json["released"]), (&expected, &json!(31)));
-        assert_eq!(json["wait"], 1, "seven visitors at 300 a minute");
+        assert_eq!(json["wait"], 2, "seven visitors at 300 a minute, and nobody is promised less");
         assert_eq!((&json["joined"], &json["longest_wait"]), (&json!(38), &json!(90)));
         assert_eq!(
             json["windows"],

@@ -2,9 +2,9 @@ use waitroom::{Mode, Room};
 
 use crate::rehearsal;
 
-/// Why the room may not get this mode. Completes the sentence "the room ...". Whoever rehearses has to stand in line, and the places
-/// of a stock are counted there.
-pub(crate) fn refusal(room: &Room, mode: Mode) -> Option<String> {
+/// Why the room may not get this mode, by an order or as it starts. Completes the sentence "the room ...". Whoever rehearses has to
+/// stand in line, and the places of a stock are counted there.
+pub fn mode_refusal(room: &Room, mode: Mode) -> Option<String> {
     match mode {
         Mode::Line => None,
         Mode::Overflow | Mode::Observe if room.settings.active.is_some() => Some(

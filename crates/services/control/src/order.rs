@@ -3,9 +3,10 @@ use std::time::Duration;
 use pass::{KeyRecord, ReportKeyDigest};
 use serde::{Deserialize, Serialize};
 use waitroom::{
-    Epoch, ExtraSize, HelpCode, Message, Mode, Notice, Rate, RehearsalMark, RoomState, StockSize, Stretch,
-    Timestamp,
+    Epoch, ExtraSize, HelpCode, Message, Mode, Notice, Rate, RehearsalMark, StockSize, Stretch, Timestamp,
 };
+
+use crate::Ability;
 
 /// What an operator tells a room to do. In JSON: `{"order": "set-rate", "rate": 600}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,15 +130,6 @@ pub enum Order {
 }
 
 impl Order {
-    /// The word for a [stock](waitroom::Stock) among what the functions of a room know.
-    pub const STOCK: &str = "stock";
-    /// The same for a release beyond the rate.
-    pub const RELEASE: &str = "release";
-    /// For the mode in which newcomers go straight in.
-    pub const OVERFLOW: &str = Mode::Overflow.as_str();
-    /// And for the one in which everybody does.
-    pub const OBSERVE: &str = Mode::Observe.as_str();
-
     /// Another key, after at least this lead time. A room of an earlier version knows only the usual one.
     pub fn rotate_keys(lead_time: Duration) -> Self {
         match u32::try_from(lead_time.as_secs()) {
@@ -146,16 +138,16 @@ impl Order {
         }
     }
 
-    /// What only rooms of later versions know, if it leads to that: a state, a stock, a release or a mode. A room on one machine refuses such
-    /// an order, because it cannot read it. On AWS, whoever gives the order has to ask.
-    pub fn needs(&self) -> Option<&'static str> {
+    /// What only rooms of later versions can do, if it leads to that. A room on one machine refuses such an order, because it cannot
+    /// read it. On AWS, whoever gives the order has to ask.
+    pub fn needs(&self) -> Option<Ability> {
         match self {
-            Self::Close { .. } | Self::CloseAt { .. } => Some(RoomState::Closed.as_str()),
-            Self::End { .. } | Self::EndAt { .. } => Some(RoomState::Ended.as_str()),
-            Self::CloseAfter { .. } => Some(Self::STOCK),
-            Self::Release { .. } => Some(Self::RELEASE),
-            Self::Mode { mode: Mode::Overflow } => Some(Self::OVERFLOW),
-            Self::Mode { mode: Mode::Observe } => Some(Self::OBSERVE),
+            Self::Close { .. } | Self::CloseAt { .. } => Some(Ability::Close),
+            Self::End { .. } | Self::EndAt { .. } => Some(Ability::End),
+            Self::CloseAfter { .. } => Some(Ability::Sell),
+            Self::Release { .. } => Some(Ability::ReleaseMore),
+            Self::Mode { mode: Mode::Overflow } => Some(Ability::Overflow),
+            Self::Mode { mode: Mode::Observe } => Some(Ability::Observe),
             // Written out, so that nobody forgets to ask this of another order.
             Self::Mode { mode: Mode::Line }
             | Self::Status
@@ -185,9 +177,34 @@ impl Order {
 
     /// Whether it only reads, so that it does no harm to give it again.
     pub fn changes_nothing(&self) -> bool {
-        matches!(
-            self,
-            Self::Status | Self::History { .. } | Self::Minutes { .. } | Self::Find { .. } | Self::Keys
-        )
+        match self {
+            Self::Status | Self::History { .. } | Self::Minutes { .. } | Self::Find { .. } | Self::Keys => {
+                true
+            }
+            Self::SetRate { .. }
+            | Self::Release { .. }
+            | Self::Mode { .. }
+            | Self::Message { .. }
+            | Self::Stretch { .. }
+            | Self::Pause
+            | Self::On
+            | Self::OpenAt { .. }
+            | Self::Close { .. }
+            | Self::CloseAt { .. }
+            | Self::CloseAfter { .. }
+            | Self::CloseNever
+            | Self::End { .. }
+            | Self::EndAt { .. }
+            | Self::EndNever
+            | Self::Off
+            | Self::Reset { .. }
+            | Self::Rehearse { .. }
+            | Self::Undo { .. }
+            | Self::Admit { .. }
+            | Self::RotateKeys
+            | Self::RotateKeysAhead { .. }
+            | Self::DropKey { .. }
+            | Self::GuardKey { .. } => false,
+        }
     }
 }

@@ -186,7 +186,7 @@ impl Status {
             joined,
             released: progress.released,
             wait: (room.takes_newcomers() && room.releases())
-                .then(|| waiting * 60 / u64::from(room.pace_of_line().get())),
+                .then(|| room.pace_of_line().seconds_for(waiting)),
             longest_wait: longest_wait.map(|wait| wait.as_secs()),
             windows: windows
                 .iter()

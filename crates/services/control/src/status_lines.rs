@@ -6,7 +6,7 @@ use waitroom::{Mode, Room, RoomState, Stretch, Timestamp, Turning, Valve};
 
 use crate::wording::{
     active, alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, refusals_missing,
-    refused_by_limit, refused_in_full, stock, turnout, urls, word,
+    refused_by_limit, refused_in_full, stock, then, turnout, urls, word,
 };
 use crate::{AlarmState, Status, WindowCount};
 
@@ -202,13 +202,12 @@ fn mode(status: &Status) -> Vec<StatusLine> {
 /// What orders have set, as far as it isn't as usual.
 fn ordered(room: &Room) -> impl Iterator<Item = StatusLine> {
     let quoted = |text: &str| (!text.is_empty()).then(|| format!("{text:?}"));
-    let then = room.then_off.then(|| "off, when everybody who waited was let in".to_owned());
     let stretched = room.stretch != Stretch::USUAL;
     let lines = [
         ("message", quoted(room.settings.message.as_str())),
         ("notice", quoted(room.notice.text.as_str())),
         ("link", room.notice.link.as_ref().map(ToString::to_string)),
-        ("then", then),
+        ("then", then(room).map(ToOwned::to_owned)),
         ("polls", stretched.then(|| format!("{} times less often than usual", room.stretch))),
     ];
     lines.into_iter().filter_map(|(label, text)| Some(StatusLine::new(label, text?)))

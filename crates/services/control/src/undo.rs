@@ -6,6 +6,8 @@
 use waitroom::ports::PortResult;
 use waitroom::{AuditEntry, AuditNote, AuditedChange, Author, NothingToUndo, Room, Standing};
 
+use crate::change::change_noted_unless;
+use crate::mode::mode_refusal;
 use crate::rehearsal;
 use crate::reply::Reply;
 use crate::store::OperatorLedger;
@@ -40,17 +42,33 @@ impl UndoableOrder {
 
 /// Whether the first of these entries ended a stock under which nobody counted since: somebody may have been let in.
 fn brings_back_a_stock<'a>(mut since: impl Iterator<Item = &'a AuditEntry>) -> bool {
-    let standings = |entry: &AuditEntry| match &entry.change {
-        AuditedChange::State(change) => Some((change.before(), change.after())),
-        _ => None,
-    };
-    let Some((before, after)) = since.next().and_then(standings) else { return false };
+    let Some(AuditedChange::State(ended)) = since.next().map(|entry| &entry.change) else { return false };
+    let (before, mut standing) = (ended.before(), ended.after());
+    let counts_nobody = |standing: &Standing| standing.stock != before.stock;
     let may_let_in = |standing: &Standing| {
         let is_open = standing.state.switches().releases || standing.state.lets_everybody_through();
-        (is_open || standing.opens.is_some()) && standing.stock != before.stock
+        (is_open || standing.opens.is_some()) && counts_nobody(standing)
     };
-    let later = since.filter_map(standings).map(|(_, after)| after);
-    before.stock.is_some() && std::iter::once(after).chain(later).any(|standing| may_let_in(&standing))
+    before.stock.is_some()
+        && (may_let_in(&standing)
+            || since.any(|entry| match &entry.change {
+                AuditedChange::State(change) => {
+                    standing = change.after();
+                    may_let_in(&standing)
+                }
+                AuditedChange::LetIn { .. } => counts_nobody(&standing),
+                AuditedChange::Rate { .. }
+                | AuditedChange::Mode { .. }
+                | AuditedChange::Message { .. }
+                | AuditedChange::Stretch { .. }
+                | AuditedChange::Reset { .. }
+                | AuditedChange::Throttle { .. }
+                | AuditedChange::Rehearsal { .. }
+                | AuditedChange::KeyRotation { .. }
+                | AuditedChange::KeyDrop { .. }
+                | AuditedChange::SoldOut { .. }
+                | AuditedChange::GuardKey { .. } => false,
+            }))
 }
 
 pub(crate) async fn execute(ledger: &impl OperatorLedger, number: u64, who: Author) -> PortResult<Reply> {
@@ -63,21 +81,26 @@ pub(crate) async fn execute(ledger: &impl OperatorLedger, number: u64, who: Auth
         return Ok(Reply::failed(other));
     }
     let UndoableOrder { change, reverted, .. } = order;
-    let room = ledger.room_now().await?;
-    if rehearsal::would_open(&reverted, &room)
-        && let Some(refusal) = rehearsal::refusal(&room)
-    {
-        return Ok(Reply::failed(refusal));
-    }
-    if !reverted.apply(&mut Room::clone(&room)) {
-        let why = went_on(&reverted, &room).unwrap_or_else(|| "something else has changed that since".into());
-        return Ok(Reply::failed(format!("cannot take back the last order ({change}), because {why}")));
-    }
     let note = AuditNote { undoes: Some(number), ..AuditNote::new(who, reverted.subject()) };
-    let revert = move |room: &mut Room| {
-        reverted.apply(room);
+    let to_apply = reverted.clone();
+    let refusal = move |room: &Room| refusal(room, &change, &reverted);
+    let revert = move |room: &mut Room| _ = to_apply.apply(room);
+    change_noted_unless(ledger, "take the last order back", note, refusal, revert).await
+}
+
+/// Why the room may not go back from this change. Completes the sentence "the room ...".
+fn refusal(room: &Room, change: &AuditedChange, reverted: &AuditedChange) -> Option<String> {
+    let contradicts = match reverted {
+        AuditedChange::Mode { to, .. } => mode_refusal(room, *to),
+        _ if rehearsal::would_open(reverted, room) => rehearsal::refusal(room),
+        _ => None,
     };
-    ledger.change("take the last order back", note, revert).await.map(Reply::changed)
+    contradicts.or_else(|| {
+        let is_as_left = reverted.apply(&mut room.clone());
+        let why =
+            || went_on(reverted, room).unwrap_or_else(|| "something else has changed that since".into());
+        (!is_as_left).then(|| format!("cannot take back the last order ({change}), because {}", why()))
+    })
 }
 
 /// What the room has gone on to since the order, perhaps not by it: then nothing is left to take back.
@@ -101,7 +124,7 @@ mod tests {
 
     use futures_executor::block_on;
     use waitroom::ports::ThrottleStore;
-    use waitroom::{Notice, Rate, RoomState};
+    use waitroom::{ActiveLimit, Mode, Notice, Rate, RoomState};
 
     use super::*;
     use crate::Order;
@@ -238,6 +261,21 @@ mod tests {
     }
 
     #[test]
+    fn a_stock_does_not_come_back_after_somebody_was_let_in_by_hand_without_it() {
+        let let_in_after = |orders: &[Order]| {
+            let store = WaitingRoom::new();
+            let code = store.ask_for_help(38, NOW);
+            for order in [Order::Pause, close_after(9)].iter().chain(orders) {
+                store.execute(order.clone());
+            }
+            assert!(matches!(store.execute(Order::Admit { code }), Reply::Visitor { .. }));
+            undo(&store).map(|_| store.room().stock.is_some())
+        };
+        assert_eq!(let_in_after(&[Order::CloseNever]), Err(NothingToUndo::Stock.to_string()));
+        assert_eq!(let_in_after(&[Order::On]), Ok(true), "they counted");
+    }
+
+    #[test]
     fn what_a_stock_led_to_is_taken_back_with_its_order() {
         let store = WaitingRoom::new();
         let before = store.room().standing();
@@ -271,6 +309,52 @@ mod tests {
         let refused = undo(&store).unwrap_err();
         assert!(refused.contains("because the room is off since"), "{refused}");
         assert_eq!(store.room().state, RoomState::Off);
+    }
+
+    #[test]
+    fn an_opening_does_not_come_back_into_a_rehearsal_that_began_meanwhile() {
+        let store = WaitingRoom::interrupted(|room| {
+            assert!(room.rehearse("abcdefghijkmnpqr".parse().unwrap()));
+        });
+        store.execute(Order::OpenAt { at: NOW + Duration::from_hours(1) });
+        store.execute(Order::On);
+        let number = store.last_entry();
+        // It has read the room, and not changed it yet.
+        store.interrupt();
+        let Reply::Failed { error, .. } = store.execute(Order::Undo { number }) else { panic!("undone") };
+        assert!(error.ends_with("to end it: `beekeeper reset`"), "{error}");
+        let room = store.room();
+        assert!(room.rehearsal.is_some());
+        assert_eq!((room.state, room.opens), (RoomState::On, None));
+    }
+
+    #[test]
+    fn a_mode_that_the_room_refuses_by_now_does_not_come_back() {
+        let store = WaitingRoom::new();
+        for mode in [Mode::Overflow, Mode::Line] {
+            store.execute(Order::Mode { mode });
+        }
+        let (idle, session) = (Duration::from_mins(20), Duration::from_mins(90));
+        // By the room's file.
+        let limit = ActiveLimit { visitors: 100, idle, session };
+        store.ledger.change_room(|room| room.settings.active = Some(limit));
+        let refused = undo(&store).unwrap_err();
+        assert!(refused.starts_with("counts its active visitors as they leave the line"), "{refused}");
+        assert_eq!(store.room().settings.mode, Mode::Line);
+    }
+
+    #[test]
+    fn an_undo_that_another_order_overtakes_takes_nothing_back() {
+        let store = WaitingRoom::interrupted(|room| room.settings.rate = Rate::MIN);
+        set_rate(&store, 600);
+        let number = store.last_entry();
+        store.interrupt();
+        let Reply::Failed { error, .. } = store.execute(Order::Undo { number }) else { panic!("undone") };
+        assert_eq!(
+            error,
+            "cannot take back the last order (rate: 300 -> 600), because something else has changed that since"
+        );
+        assert_eq!(store.room().settings.rate, Rate::MIN);
     }
 
     #[test]

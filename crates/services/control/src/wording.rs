@@ -4,7 +4,7 @@ use std::fmt;
 
 use document::words;
 use waitroom::throttle_rules::{Finding, Verdict};
-use waitroom::{Room, Timestamp};
+use waitroom::{Room, Slowdown, Timestamp};
 
 use crate::{ActiveStatus, AlarmMail, AlarmMailState, AlarmState, Refusals, Status};
 
@@ -64,18 +64,28 @@ fn ringing(status: &Status) -> String {
     if names.is_empty() { String::new() } else { format!(" ({})", names.join(" and ")) }
 }
 
-/// The rate that the operator wants, and what the throttle makes of it.
+/// The rate that the operator wants, and what the throttle and a full shop make of it.
 pub fn rate(status: &Status) -> String {
     let (wanted, in_force) = (status.room.settings.rate, status.line.rate);
     let is_well = status.findings.last().is_some_and(|finding| finding.verdict == Verdict::Well);
-    if status.room.while_full.is_some() {
-        return format!("{wanted} a minute; the shop is full, so {in_force} a minute as visitors leave it");
-    }
-    match (status.line.slow, is_well) {
-        (false, _) if in_force > wanted => format!("{wanted} a minute, {in_force} while some don't come"),
-        (false, _) => format!("{wanted} a minute"),
-        (true, true) => format!("{wanted} a minute, recovering: {in_force} of {wanted}"),
-        (true, false) => format!("{wanted} a minute, throttled to {in_force}: the shop is slow or fails"),
+    match status.room.slowdown() {
+        None if in_force > wanted => format!("{wanted} a minute, {in_force} while some don't come"),
+        None => format!("{wanted} a minute"),
+        Some(Slowdown::FullShop) => {
+            format!("{wanted} a minute; the shop is full, so {in_force} a minute as visitors leave it")
+        }
+        Some(Slowdown::Both) => {
+            let held = status.room.shop_rate();
+            format!(
+                "{wanted} a minute, throttled to {held}; the shop is full too, so {in_force} a minute as visitors leave it"
+            )
+        }
+        Some(Slowdown::Throttle) if is_well => {
+            format!("{wanted} a minute, recovering: {in_force} of {wanted}")
+        }
+        Some(Slowdown::Throttle) => {
+            format!("{wanted} a minute, throttled to {in_force}: the shop is slow or fails")
+        }
     }
 }
 
@@ -84,7 +94,10 @@ pub fn turnout(status: &Status) -> Option<String> {
     let Room { settings, turnout, .. } = &status.room;
     let most = settings.oversubscribe?;
     let Some(turnout) = turnout else {
-        let why = if status.line.slow { "the shop is slow or fails" } else { "too few were let in lately" };
+        let why = match status.room.slowdown() {
+            Some(Slowdown::Throttle | Slowdown::Both) => "the shop is slow or fails",
+            Some(Slowdown::FullShop) | None => "too few were let in lately",
+        };
         return Some(format!("not made up for: {why}"));
     };
     let (came, released) = (words::count(turnout.came), words::count(turnout.released));
@@ -123,6 +136,11 @@ pub fn stock(status: &Status) -> Option<String> {
     let (stock, left) = (status.room.stock?, status.line.left?);
     let count = |number: u32| words::count(number.into());
     Some(format!("{} of {} left", count(left), count(stock.size.get())))
+}
+
+/// What a closed room does when nobody waits in it any more, if it does anything.
+pub fn then(room: &Room) -> Option<&'static str> {
+    room.then_off.then_some("off, when everybody who waited was let in")
 }
 
 /// How long somebody who joins now will wait. None if they would not have to, or if nobody is released.
@@ -322,8 +340,25 @@ mod tests {
         (status.line.rate, recovered.rate) = (Rate::new(375).unwrap(), Rate::new(375).unwrap());
         status.findings.push(recovered);
         assert_eq!(rate(&status), "600 a minute, recovering: 375 of 600");
-        status.line.slow = false;
+        status.room.throttled = None;
         assert_eq!(rate(&status), "600 a minute");
+    }
+
+    #[test]
+    fn a_full_shop_is_not_called_slow() {
+        let mut status = suffering();
+        status.room.settings.oversubscribe = Some(30.try_into().unwrap());
+        (status.room.throttled, status.room.while_full) = (None, Some(Rate::new(95).unwrap()));
+        status.line = waitroom::LineStatus::of(&status.room, waitroom::LineReach::default(), 9120, None);
+        assert!(status.line.slow, "as pages hear it");
+        assert_eq!(rate(&status), "600 a minute; the shop is full, so 95 a minute as visitors leave it");
+        assert_eq!(turnout(&status).unwrap(), "not made up for: too few were let in lately");
+        status.room.throttled = Some(Rate::new(300).unwrap());
+        assert_eq!(
+            rate(&status),
+            "600 a minute, throttled to 300; the shop is full too, so 95 a minute as visitors leave it"
+        );
+        assert_eq!(turnout(&status).unwrap(), "not made up for: the shop is slow or fails");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use control::{Status, wording};
 use document::words;
-use waitroom::{Room, RoomState, Stretch, Timestamp, Turning};
+use waitroom::{Room, RoomState, Slowdown, Stretch, Timestamp, Turning};
 
 use crate::{DoctorCheck, Examined};
 
@@ -67,12 +67,19 @@ fn of_state(status: &Status, fact: String, who: &str) -> DoctorCheck {
             format!("{fact}: nobody new can join"),
             format!("let people join again: beekeeper on {who}; or at a time: beekeeper on {who} --at TIME"),
         ),
-        _ if status.line.slow => DoctorCheck::warning(
-            ROOM,
-            fact,
-            format!("look at the shop: beekeeper status {who} shows what the throttle found"),
-        ),
-        _ => DoctorCheck::ok(ROOM, fact),
+        (RoomState::On, _) | (RoomState::Paused, Some(_)) => match status.room.slowdown() {
+            Some(Slowdown::Throttle | Slowdown::Both) => DoctorCheck::warning(
+                ROOM,
+                fact,
+                format!("look at the shop: beekeeper status {who} shows what the throttle found"),
+            ),
+            Some(Slowdown::FullShop) => DoctorCheck::warning(
+                ROOM,
+                fact,
+                "if the shop bears more visitors, raise active_visitors in the room's file, and deploy the room or start it again",
+            ),
+            None => DoctorCheck::ok(ROOM, fact),
+        },
     }
 }
 
@@ -108,7 +115,8 @@ fn long_wait(examined: &Examined) -> Option<DoctorCheck> {
 
 #[cfg(test)]
 mod tests {
-    use control::ControlError;
+    use control::{ControlError, example};
+    use waitroom::{LineReach, LineStatus, Rate};
 
     use super::*;
     use crate::CheckResult;
@@ -123,5 +131,26 @@ mod tests {
         assert_eq!((checks.len(), checks[0].result), (1, CheckResult::Problem));
         assert_eq!(checks[0].found, "not authorized");
         assert_eq!(checks[0].advice.as_deref(), Some("ask for the permission"));
+    }
+
+    #[test]
+    fn a_line_that_moves_slower_is_told_with_what_to_do_about_the_cause() {
+        let advice = |throttled: Option<u32>, while_full: Option<u32>| {
+            let mut status = example::suffering();
+            let rate = |rate: Option<u32>| rate.map(|rate| Rate::new(rate).unwrap());
+            (status.room.throttled, status.room.while_full) = (rate(throttled), rate(while_full));
+            status.room.stretch = Stretch::USUAL;
+            status.line = LineStatus::of(&status.room, LineReach::default(), 9, None);
+            let checked = of_state(&status, String::new(), "sale");
+            (checked.result, checked.advice.unwrap_or_default())
+        };
+        assert_eq!(advice(None, None), (CheckResult::Ok, String::new()));
+        let (result, throttle) = advice(Some(60), None);
+        assert_eq!(result, CheckResult::Warning);
+        assert!(throttle.ends_with("beekeeper status sale shows what the throttle found"), "{throttle}");
+        assert_eq!(advice(Some(60), Some(40)), (result, throttle), "a shop that is slow comes first");
+        let (result, full) = advice(None, Some(40));
+        assert_eq!(result, CheckResult::Warning);
+        assert!(full.contains("active_visitors") && !full.contains("throttle"), "{full}");
     }
 }

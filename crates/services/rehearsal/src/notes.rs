@@ -7,7 +7,7 @@ use std::time::Duration;
 use control::{Status, WindowCount};
 use document::words;
 use serde::Serialize;
-use waitroom::{Epoch, Rate, Timestamp, Token};
+use waitroom::{Epoch, Rate, Slowdown, Timestamp, Token};
 
 use crate::wire::{VisitFault, VisitRoute};
 
@@ -148,9 +148,13 @@ impl RoomNotes {
         let totals = RoomTotals { joined: status.joined, released: status.released };
         let latest = (status.room.epoch, totals);
         self.totals = Some([self.totals.map_or(latest, |[first, _]| first), latest]);
-        if status.line.slow {
-            let rate = status.line.rate;
-            self.slowed_to = Some(self.slowed_to.map_or(rate, |lowest| lowest.min(rate)));
+        match status.room.slowdown() {
+            Some(Slowdown::Throttle | Slowdown::Both) => {
+                let held = status.room.shop_rate();
+                self.slowed_to = Some(self.slowed_to.map_or(held, |lowest| lowest.min(held)));
+            }
+            // Nobody who rehearses goes to the shop.
+            Some(Slowdown::FullShop) | None => {}
         }
         for window in &status.windows {
             let noted = NotedWindow { count: *window, stops: None, is_over: false };
@@ -184,5 +188,28 @@ impl RoomNotes {
     /// Oldest first.
     pub(crate) fn windows(&self) -> impl Iterator<Item = &NotedWindow> {
         self.windows.values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use control::example;
+    use waitroom::{LineReach, LineStatus};
+
+    use super::*;
+
+    #[test]
+    fn only_the_throttle_is_told_as_having_slowed_a_rehearsal() {
+        let slowed_to = |throttled: Option<u32>| {
+            let mut status = example::suffering();
+            let rate = |rate| Rate::new(rate).unwrap();
+            // As a full shop left it before the rehearsal: the trigger takes it away within a minute.
+            (status.room.throttled, status.room.while_full) = (throttled.map(rate), Some(rate(40)));
+            status.line = LineStatus::of(&status.room, LineReach::default(), 0, None);
+            let mut notes = RoomNotes::default();
+            notes.note(&status, Timestamp::default());
+            notes.slowed_to().map(Rate::get)
+        };
+        assert_eq!((slowed_to(None), slowed_to(Some(300))), (None, Some(300)));
     }
 }

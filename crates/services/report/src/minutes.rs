@@ -92,7 +92,18 @@ fn median_wait(records: &[MinuteRecord], index: usize) -> Option<u64> {
 fn wanted(lines: &[HistoryLine], at: Timestamp, now: Rate) -> Rate {
     value_at(lines, at, now, |change| match change {
         AuditedChange::Rate { from, to } => Some((*from, *to)),
-        _ => None,
+        AuditedChange::State(_)
+        | AuditedChange::SoldOut { .. }
+        | AuditedChange::Mode { .. }
+        | AuditedChange::Message { .. }
+        | AuditedChange::Stretch { .. }
+        | AuditedChange::Reset { .. }
+        | AuditedChange::Throttle { .. }
+        | AuditedChange::Rehearsal { .. }
+        | AuditedChange::KeyRotation { .. }
+        | AuditedChange::KeyDrop { .. }
+        | AuditedChange::LetIn { .. }
+        | AuditedChange::GuardKey { .. } => None,
     })
 }
 
@@ -105,7 +116,17 @@ pub(crate) fn set_states(minutes: &mut [ReportedMinute], lines: &[HistoryLine], 
         let ordered = value_at(lines, minute.count.at, None, |change| match change {
             AuditedChange::State(change) => Some((Some(change.before()), Some(change.after()))),
             AuditedChange::SoldOut { .. } => Some((None, Some(Standing::of(RoomState::Ended)))),
-            _ => None,
+            AuditedChange::Rate { .. }
+            | AuditedChange::Mode { .. }
+            | AuditedChange::Message { .. }
+            | AuditedChange::Stretch { .. }
+            | AuditedChange::Reset { .. }
+            | AuditedChange::Throttle { .. }
+            | AuditedChange::Rehearsal { .. }
+            | AuditedChange::KeyRotation { .. }
+            | AuditedChange::KeyDrop { .. }
+            | AuditedChange::LetIn { .. }
+            | AuditedChange::GuardKey { .. } => None,
         });
         let ordered = ordered.map_or(now, |standing| standing.at(minute.count.at).state);
         // The clocks of two machines differ a little.

@@ -157,3 +157,31 @@ impl ReportSummary {
 fn count<T>(all: impl Iterator<Item = T>) -> u64 {
     u64::try_from(all.count()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use control::HistoryLine;
+    use waitroom::{AuditEntry, AuditedChange, Author, Rate};
+
+    use super::*;
+
+    #[test]
+    fn an_order_counts_as_one_unless_nobody_gave_it_to_the_room() {
+        let changes = [
+            AuditedChange::Rate { from: Rate::MIN, to: Rate::MAX },
+            AuditedChange::KeyRotation { from: "kid".into() },
+            AuditedChange::GuardKey { to: "5e".into() },
+            // Those below are none: nothing changed, the throttle and the room did it, or it's about one visitor.
+            AuditedChange::Rate { from: Rate::MAX, to: Rate::MAX },
+            AuditedChange::Throttle { from: Rate::MAX, to: Rate::MIN },
+            AuditedChange::SoldOut { stock: 7 },
+            AuditedChange::LetIn { ticket: 7, code: "7K3M-Q01X".parse().unwrap() },
+        ];
+        let entry = |(number, change)| {
+            AuditEntry::beside_room(number, Timestamp::default(), Author::new("anna"), change)
+        };
+        let lines: Vec<_> = (1..).zip(changes).map(entry).map(HistoryLine::Entry).collect();
+        let summary = ReportSummary::of(&std::iter::empty(), &lines, Timestamp::default());
+        assert_eq!(summary.orders, 3);
+    }
+}

@@ -124,6 +124,19 @@ fn polls_read_the_current_status_also_after_a_restart() {
 }
 
 #[test]
+fn a_new_epoch_keeps_the_room_as_it_has_become_by_itself() {
+    let test = TestStore::new();
+    let opens = test.time.now() + Duration::from_mins(1);
+    let wait = test.store.change_room("wait", None, move |room| room.open_at(opens));
+    let (_, before) = block_on(wait).unwrap();
+    test.time.pass(Duration::from_mins(2));
+    block_on(test.store.start_epoch("next".parse().unwrap(), waitroom::Author::new("anna"))).unwrap();
+    let kept = test.store.kept_room();
+    assert_eq!((kept.state, kept.opens), (RoomState::On, None), "as with every other change");
+    assert_eq!((kept.version, &kept.valves), (before.version + 1, &before.valves));
+}
+
+#[test]
 fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
     let test = TestStore::new();
     let join = |place| block_on(test.store.join(place)).unwrap();

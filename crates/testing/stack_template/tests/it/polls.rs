@@ -173,7 +173,7 @@ fn a_poll_tells_who_comes_too_late() {
                 room.notice = Notice { text: notice.parse().unwrap(), link: Some(link.clone()) };
                 room.settings.message = "Soon".parse().unwrap();
                 // As a store writes it.
-                room.schedule_valve(&room.clone(), NOW - 2 * HOUR, HOUR);
+                *room = room.changed(NOW - 2 * HOUR, HOUR, |_| ());
                 for visitor in [vec![], vec![mine()], vec![place("ab12", OTHER, "8")]] {
                     ledger.check(&visitor.iter().map(String::as_str).collect::<Vec<_>>());
                 }
@@ -201,7 +201,7 @@ fn what_is_left_of_a_stock_is_said_as_long_as_the_room_has_one() {
                     room.sell(5000.try_into().unwrap());
                     room.state = state;
                 }
-                room.schedule_valve(&room.clone(), NOW - 2 * HOUR, HOUR);
+                *room = room.changed(NOW - 2 * HOUR, HOUR, |_| ());
                 ledger.line.left = left;
                 for visitor in [vec![], vec![mine()], vec![place("ab12", OTHER, "8")]] {
                     ledger.check(&visitor.iter().map(String::as_str).collect::<Vec<_>>());
