@@ -17,7 +17,7 @@ const POLLING = "../polling";
 const STATUS = "../status";
 /** A poll fails if it takes longer. */
 const POLL_TIMEOUT = 20_000;
-/** An edge has its answer, or the page asks the room. */
+/** An edge has its answer by then, or it has none. */
 const EDGE_TIMEOUT = 3_000;
 /** The shortest time between two polls, however often the button is pressed. */
 const MIN_POLL_GAP = 2_000;
@@ -79,9 +79,12 @@ async function poll(isShared = false) {
     show(step.shows, answer, trips);
     refusals = 0;
   } catch {
-    if (!isShared) refusals += 1;
+    refusals += 1;
+    // An edge that has no answer twice is gone, and who presses the button asks for themselves.
+    const isEdgeGone = isShared && (refusals > 1 || isPressed);
+    if (isEdgeGone) refusals = 0;
     // What cannot be shown is done all the same.
-    step ??= isShared ? { after: 0 } : refused(page, refusals, Date.now(), Math.random());
+    step ??= isEdgeGone ? { after: 0 } : { ...refused(page, refusals, Date.now(), Math.random()), shared: isShared };
     // One failed poll is not shown. Somebody who may already enter needs no answer.
     if (state !== "held" && !isShared && (refusals > 1 || isPressed)) showState("unheard");
   }

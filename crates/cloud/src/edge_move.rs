@@ -26,8 +26,9 @@ impl Account {
         let before =
             existing.parameters.get("Edge").and_then(|name| EdgeSetting::named(name)).unwrap_or_default();
         let moved = EdgeMove { room: &config.room, before, after: config.edge() };
-        let had_domain = existing.parameters.get("DomainName").is_some_and(|domain| !domain.is_empty());
-        moved.refuse_gap(had_domain && config.domain.is_some())?;
+        let domain_before = existing.parameters.get("DomainName").filter(|domain| !domain.is_empty());
+        let domain = config.domain.as_ref().map(|domain| domain.as_str());
+        moved.refuse_gap(domain.is_some() && domain_before.map(String::as_str) == domain)?;
         match (&config.domain, self.endpoint()) {
             // An emulator is reached by no domain.
             (Some(domain), None) if moved.ends() => {
@@ -41,7 +42,8 @@ impl Account {
 /// Whether visitors of this domain come through `CloudFront`. An error says why that is not known.
 async fn is_reached_by_edge(domain: &str) -> Result<bool, String> {
     let client = SmokeClient::new(None, &format!("https://{domain}"), None)?;
-    Ok(client.send(&Method::GET, "/client", &[]).await?.is_by_edge)
+    let answer = client.send(&Method::GET, "/client", &[]).await?;
+    if answer.status == 200 { Ok(answer.is_by_edge) } else { Err(answer.problem("a client check")) }
 }
 
 impl EdgeMove<'_> {
@@ -50,11 +52,12 @@ impl EdgeMove<'_> {
         self.before == EdgeSetting::Moving && self.after != EdgeSetting::Moving
     }
 
-    /// An error if neither `CloudFront` nor the API answers before and after.
+    /// An error if neither `CloudFront` nor the API answers before and after. A move is by one domain, from its first step on.
     fn refuse_gap(self, keeps_domain: bool) -> Result<(), CloudError> {
         let Self { room, before, after } = self;
         let stays = before.has_api() && after.has_api() || before.answers() && after.answers();
-        if stays {
+        let is_move = before == EdgeSetting::Moving || after == EdgeSetting::Moving;
+        if stays && (keeps_domain || !is_move) {
             return Ok(());
         }
         Err(if keeps_domain {
@@ -68,9 +71,9 @@ impl EdgeMove<'_> {
             )
         } else {
             self.refusal(
-                "it has no domain of its own, so its URL would change, and links, cookies and passes of before would lead nowhere",
+                "it had no domain of its own, or had another, so its URL would change, and links, cookies and passes of before would lead nowhere",
                 format!(
-                    "keep edge = \"{before}\"; or once the event is over, make the room anew: beekeeper destroy {room}, and then beekeeper \
+                    "keep edge = \"{before}\" and the domain; or once the event is over, make the room anew: beekeeper destroy {room}, and then beekeeper \
                      deploy {room}"
                 ),
             )
@@ -110,12 +113,14 @@ mod tests {
         for before in EDGES {
             for after in EDGES {
                 let moved = EdgeMove { room: &room, before, after };
+                let is_move = before == EdgeSetting::Moving || after == EdgeSetting::Moving;
                 let is_gap = matches!(
                     (before, after),
                     (EdgeSetting::No, EdgeSetting::Yes) | (EdgeSetting::Yes, EdgeSetting::No)
                 );
                 for keeps_domain in [false, true] {
-                    assert_eq!(moved.refuse_gap(keeps_domain).is_err(), is_gap, "{moved:?}");
+                    let is_refused = is_gap || is_move && !keeps_domain;
+                    assert_eq!(moved.refuse_gap(keeps_domain).is_err(), is_refused, "{moved:?}");
                 }
             }
         }

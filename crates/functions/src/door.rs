@@ -1,5 +1,7 @@
 //! Converts requests of visitors from the format of API Gateway, and from that of a function's URL, which an edge asks.
 
+use std::fmt::Write;
+
 use lambda_http::http::HeaderValue;
 use lambda_http::http::header::COOKIE;
 use lambda_http::request::{LambdaRequest, RequestContext};
@@ -10,15 +12,16 @@ use producer::{DoorRequest, Nonce, SessionRules};
 /// `lambda_http` keeps the last one. A function's URL lists cookies, and `lambda_http` drops them all if one has a letter beyond
 /// ASCII.
 pub fn join_cookies(mut event: LambdaEvent<LambdaRequest>) -> LambdaEvent<LambdaRequest> {
-    let (headers, cookies) = match &mut event.payload {
+    let (headers, cookies): (_, Vec<Vec<u8>>) = match &mut event.payload {
         LambdaRequest::ApiGatewayV1(request) => {
             let all = request.multi_value_headers.get_all(COOKIE);
-            let all: Vec<_> = all.iter().map(|value| value.as_bytes().to_vec()).collect();
-            (&mut request.headers, all)
+            (&mut request.headers, all.iter().map(|value| value.as_bytes().to_vec()).collect())
         }
         LambdaRequest::ApiGatewayV2(request) => {
-            let all = request.cookies.take().unwrap_or_default();
-            (&mut request.headers, all.into_iter().map(String::into_bytes).collect())
+            // `lambda_http` panics at a query that no URI may have.
+            request.raw_query_string = request.raw_query_string.take().map(|query| in_a_uri(&query));
+            let all = request.cookies.take().unwrap_or_default().into_iter().map(String::into_bytes);
+            (&mut request.headers, all.filter(|cookie| HeaderValue::from_bytes(cookie).is_ok()).collect())
         }
         _ => return event,
     };
@@ -28,6 +31,20 @@ pub fn join_cookies(mut event: LambdaEvent<LambdaRequest>) -> LambdaEvent<Lambda
         headers.insert(COOKIE, joined);
     }
     event
+}
+
+/// The query with every other character as its percent-encoded bytes.
+fn in_a_uri(query: &str) -> String {
+    let mut encoded = String::with_capacity(query.len());
+    for byte in query.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/?%".contains(&byte) {
+            encoded.push(byte.into());
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
 }
 
 /// Converts the request to the producer's type, with these cookies.
@@ -47,6 +64,18 @@ pub fn door_request<'a>(request: &'a Request, cookies: &'a [&'a str]) -> DoorReq
     }
 }
 
+/// The path of the route. API Gateway's own may begin with a base path of the operator's; its resource doesn't, and forgives a slash at
+/// the end, below which the relative URLs of our answers would be wrong.
+pub fn route_path(request: &Request) -> &str {
+    let path = request.raw_http_path();
+    match request.request_context_ref() {
+        Some(RequestContext::ApiGatewayV1(context)) if !path.ends_with('/') => {
+            context.resource_path.as_deref().unwrap_or(path)
+        }
+        _ => path,
+    }
+}
+
 /// The path that the browser asked for: with the stage, or without it below a domain of the operator's own or an edge.
 fn path(request: &Request) -> Option<&str> {
     match request.request_context_ref()? {
@@ -59,6 +88,7 @@ fn path(request: &Request) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use lambda_http::Context;
+    use lambda_http::request::from_str;
     use producer::{DoorAnswer, ShownIn};
     use routes::cookies;
     use serde_json::{Map, Value};
@@ -105,7 +135,7 @@ mod tests {
     /// A request as a function's URL sends it.
     fn by_url(cookies: &str) -> Request {
         let event = format!(
-            r#"{{"version":"2.0","routeKey":"$default","rawPath":"/beekeeper","rawQueryString":"nonce=c29tZS1ub25jZS0xMjM0NQ&x=1",
+            r#"{{"version":"2.0","routeKey":"$default","rawPath":"/beekeeper","rawQueryString":"nonce=c29tZS1ub25jZS0xMjM0NQ&x=<\\" ä%zz>",
                 "cookies":{cookies},"headers":{{"sec-fetch-dest":"document","sec-fetch-mode":"navigate","host":"x.lambda-url.eu-central-1.on.aws"}},
                 "requestContext":{{"accountId":"anonymous","apiId":"x","domainName":"x.lambda-url.eu-central-1.on.aws","domainPrefix":"x",
                 "http":{{"method":"GET","path":"/beekeeper","protocol":"HTTP/1.1","sourceIp":"192.0.2.1","userAgent":"x"}},
@@ -118,13 +148,28 @@ mod tests {
 
     #[test]
     fn an_edge_asks_through_the_functions_url() {
-        let request = by_url(r#"["a=1","shop=Ä","bk_sale=x"]"#);
+        let request = by_url("[\"a=1\",\"b\\u0001=2\",\"shop=Ä\",\"bk_sale=x\"]");
         let all: Vec<_> = cookies(request.headers()).map(str::trim).collect();
         assert_eq!(all, ["a=1", "shop=Ä", "bk_sale=x"]);
         let visit = door_request(&request, &all);
         assert_eq!((request.raw_http_path(), visit.path), ("/beekeeper", Some("/beekeeper")));
         assert_eq!((visit.shown, visit.nonce), (ShownIn::Window, Some("c29tZS1ub25jZS0xMjM0NQ")));
         assert_eq!(cookies(by_url("null").headers()).count(), 0);
+    }
+
+    #[test]
+    fn a_route_is_found_below_a_base_path_and_with_no_slash_at_its_end() {
+        let found = |path: &str, resource: &str| {
+            let event = format!(
+                r#"{{"resource":"{resource}","path":"{path}","httpMethod":"GET","headers":{{}},
+                    "requestContext":{{"httpMethod":"GET","path":"/prod{path}","resourcePath":"{resource}"}},"body":null,"isBase64Encoded":false}}"#
+            );
+            let request: Request = from_str(&event).unwrap();
+            route_path(&request).to_owned()
+        };
+        assert_eq!(found("/beekeeper", "/beekeeper"), "/beekeeper");
+        assert_eq!(found("/queue/beekeeper", "/beekeeper"), "/beekeeper");
+        assert_eq!(found("/beekeeper/", "/beekeeper"), "/beekeeper/");
     }
 
     #[test]

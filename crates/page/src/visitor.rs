@@ -165,7 +165,7 @@ impl Step {
 impl Tab {
     /// The page gives up a poll after this time.
     pub const PATIENCE: Duration = Duration::from_secs(20);
-    /// An edge has its answer, or the page asks the room.
+    /// An edge has its answer by then, or it has none.
     pub const EDGE_PATIENCE: Duration = Duration::from_secs(3);
     /// Who was overtaken asks the door at most so often.
     const DOOR_ASKED_WITHIN: f64 = 2.0 * MINUTE;
@@ -230,12 +230,12 @@ impl Tab {
     }
 
     fn refused(&self, ask: Ask, now: f64, random: f64) -> Step {
-        if ask.what == AskedFor::Status {
-            // At this time it would have asked for itself, if there were no edge.
+        if ask.what == AskedFor::Status && ask.refusals > 0 {
+            // An edge that has no answer twice is gone. Once may be a busy room, which must not get everybody's own polls then.
             return Step::at_once(AskedFor::Poll);
         }
         let ask = Ask { refusals: ask.refusals.saturating_add(1), ..ask };
-        let heard = self.page.heard.filter(|_| ask.what == AskedFor::Poll);
+        let heard = self.page.heard.filter(|_| matches!(ask.what, AskedFor::Poll | AskedFor::Status));
         // The time between two polls, if the room answered now: shorter and shorter, because the turn comes nearer.
         let usual = heard.map_or(0.0, |LastAnswer { at, expected, stretch, .. }| {
             next_poll(&expected.later(now - at), stretch, 0.5)

@@ -2,10 +2,11 @@
 
 use aws::{AwsStore, PageBucket, StoredFile};
 use clock::SystemClock;
-use functions::door::{door_request, join_cookies};
+use functions::door::{door_request, join_cookies, route_path};
 use functions::{FunctionSetup, Metric, Metrics, request_span, variable, warm_up};
-use lambda_http::http::Response;
+use http_body_util::Full;
 use lambda_http::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use lambda_http::http::{Method, Response};
 use lambda_http::tower::Service;
 use lambda_http::{Adapter, Request, RequestExt, service_fn};
 use pass::GuardReport;
@@ -51,8 +52,14 @@ struct Door {
 }
 
 impl Door {
+    /// Without a body to HEAD, as a web server sends it.
     async fn answer(&self, request: &Request) -> HttpResponse {
-        let path = request.raw_http_path();
+        let answer = self.route(request).await;
+        if request.method() == Method::HEAD { answer.map(|_| Full::default()) } else { answer }
+    }
+
+    async fn route(&self, request: &Request) -> HttpResponse {
+        let path = route_path(request);
         let not_found = || respond::not_found(path, request.headers());
         let Some((route, parameter)) = Route::find(path) else { return not_found() };
         if !route.allows(request.method().as_str()) {
@@ -97,7 +104,12 @@ impl Door {
     }
 
     async fn file(&self, name: &str) -> PortResult<Option<HttpResponse>> {
-        let Some(page) = &self.page else { return Ok(None) };
+        // Only such names are in the bucket. S3 would call others a mistake of ours.
+        let is_name = name.len() <= 255
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+        let Some(page) = self.page.as_ref().filter(|_| is_name && !name.starts_with('.')) else {
+            return Ok(None);
+        };
         Ok(page.get(name).await?.map(|StoredFile { content_type, policy, body }| {
             let headers = Response::builder().header(CONTENT_TYPE, content_type);
             respond::finish(headers.header(CONTENT_SECURITY_POLICY, policy), body)

@@ -118,7 +118,7 @@ pub const ROUTES: &[Route] = &[
         handler: Handler::PublicKeys,
         // Any page may verify passes. An edge asks again soon: a key that was dropped shall not be good there for long.
         headers: &[
-            ("cache-control", "public, max-age=300, s-maxage=5"),
+            ("cache-control", "public, max-age=300, s-maxage=5, stale-if-error=0"),
             ("access-control-allow-origin", "*"),
         ],
         on_aws: AwsHandler::Table { action: "GetItem" },

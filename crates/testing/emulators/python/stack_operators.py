@@ -66,8 +66,9 @@ def stack_tags(request):
 def require(request, service, actions, resource, conditions=None):
     """Fails unless the operator may do all of these on this resource."""
     _, caller = CHANGES[request.stack_id]
+    conditions = {"aws:CalledVia": ["cloudformation.amazonaws.com"], **(conditions or {})}
     for action in actions if caller else []:
-        decision = PolicyEvaluator().evaluate(caller, action, resource, conditions or {})
+        decision = PolicyEvaluator().evaluate(caller, action, resource, conditions)
         if decision != Decision.ALLOW:
             said = f"User: {caller.arn} is not authorized to perform: {action} on resource: {resource}"
             raise Refused(service, 403, "AccessDenied", said)
