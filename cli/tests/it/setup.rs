@@ -396,7 +396,8 @@ fn open_as_the_page_says(machine: &Machine) {
     fs::write(file, others.concat()).unwrap();
     let conf = machine.folder.join("etc/nginx.conf");
     for step in [&["-t", "-q"][..], &["-s", "reload"]] {
-        let output = Command::new(Nginx::program().unwrap()).arg("-c").arg(&conf).args(step).output().unwrap();
+        let output =
+            Command::new(Nginx::program().unwrap()).arg("-c").arg(&conf).args(step).output().unwrap();
         assert!(output.status.success(), "{}", text(&output.stderr));
     }
     from_now_on("the shop is open", || {
@@ -486,7 +487,7 @@ fn walk(machine: &mut Machine, before: &BTreeMap<PathBuf, (u32, Vec<u8>)>) {
     assert_eq!([**first, **page, **end], ours, "{shown}");
     assert!(headers.contains("location / { proxy_set_header X-Beekeeper-Subject $bk_subject; "), "{shown}");
     let said = machine.set_up(&[]);
-    assert!(said.contains("beekeeper doctor demo --local"), "{said}");
+    assert!(said.contains("sudo beekeeper doctor --local demo"), "{said}");
     from_now_on("the guard is asked", || status(&machine.shop("/tickets/7", &[])) == "303");
     let said = machine.set_up(&[]);
     assert!(said.contains("there is nothing to change"), "{said}");
