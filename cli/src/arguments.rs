@@ -91,7 +91,7 @@ pub(crate) enum Command {
     Init(Box<Init>),
     /// List all rooms: those on this machine, and those that are configured
     #[command(
-        after_help = "Examples:\n  beekeeper list\n  beekeeper list --json\n\nA room that was started with --data is listed only if it is configured too."
+        after_help = "Examples:\n  beekeeper list\n  beekeeper list --json\n\nA room that was started with --data is listed only if it is the service of this machine, or configured."
     )]
     List(List),
     /// List the configured rooms, or show one
@@ -426,7 +426,7 @@ pub(crate) struct Polls {
 #[derive(Debug, Args)]
 #[command(
     allow_missing_positional = true,
-    after_help = examples("Examples:\n  beekeeper backup --local demo.redb\n  beekeeper backup spring-sale /backup/spring-sale.redb --local --data /var/lib/beekeeper\n\nTo put it back: beekeeper restore FILE")
+    after_help = examples("Examples:\n  beekeeper backup --local demo.redb\n  beekeeper backup /backup/spring-sale.redb --data /var/lib/beekeeper\n\nTo put it back: beekeeper restore FILE")
 )]
 pub(crate) struct Backup {
     #[command(flatten)]
@@ -437,7 +437,7 @@ pub(crate) struct Backup {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  beekeeper restore /backup/spring-sale-1200.redb\n  beekeeper restore /backup/spring-sale-1200.redb spring-sale --data /var/lib/beekeeper\n\nWhoever is in the file that is replaced keeps what they have, as far as it can be read: docs/hosting.md"
+    after_help = "Examples:\n  beekeeper restore /backup/spring-sale-1200.redb\n  beekeeper restore /backup/spring-sale-1200.redb --data /var/lib/beekeeper\n\nWhoever is in the file that is replaced keeps what they have, as far as it can be read: docs/hosting.md"
 )]
 pub(crate) struct Restore {
     /// A backup, as `backup` wrote it

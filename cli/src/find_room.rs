@@ -41,11 +41,13 @@ impl RoomHandle {
         if let Some(expected) = expected.filter(|expected| *expected != name) {
             return Err(another(&directory, &name, &expected).into());
         }
-        let data = data.map(|directory| format!(" --data {}", directory.display()));
-        let typed = format!("{name}{}", data.unwrap_or_default());
+        let as_typed = match data {
+            Some(directory) => in_data(directory),
+            None => format!("{LOCAL}{name}"),
+        };
         let start = starting(&SocketRoom::new(directory).named(name));
         note(&format!("{} isn't running; this is how it stood at {}; {start}", room.name, room.at));
-        Ok(Self::not_running(room, format!("{LOCAL}{typed}")))
+        Ok(Self::not_running(room, as_typed))
     }
 
     /// The room that runs in a directory. It is asked for its name.
@@ -62,15 +64,19 @@ impl RoomHandle {
             (Ok(_), None) => return Err(ControlError::Unexpected { room: data::default_name()? }.into()),
             (Err(error), None) => return Err(ControlError::Unreached(error).into()),
         };
-        let as_typed = format!("{LOCAL}{name} --data {}", directory.display());
-        Ok(Self::running(name, directory.to_owned(), as_typed))
+        Ok(Self::running(name, directory.to_owned(), in_data(directory)))
     }
+}
+
+/// How a command names the room in this directory. Nothing else is needed.
+fn in_data(directory: &Path) -> String {
+    format!("--data {}", directory.display())
 }
 
 /// The error for a directory with another room than the command names.
 fn another(directory: &Path, there: &RoomId, expected: &RoomId) -> Failure {
     let another = format!("{} holds the room {there}, not {expected}", directory.display());
-    let advice = format!("for that room, use {LOCAL}{there} --data {}", directory.display());
+    let advice = format!("for that room, leave out the name: {}", in_data(directory));
     Failure::new(Exit::Usage, another).advising(advice)
 }
 

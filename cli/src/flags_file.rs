@@ -162,7 +162,21 @@ pub(crate) fn words(
 
 /// Where a file is no TOML, and why.
 pub(crate) fn unreadable(text: &str, error: &toml_edit::TomlError) -> (usize, String) {
-    (line_of(text, error.span()), error.message().trim().replace('\n', "; "))
+    let line = line_of(text, error.span());
+    let quoted = text
+        .lines()
+        .nth(line - 1)
+        .and_then(quoted)
+        .map(|quoted| format!("; put the value in quotation marks: {quoted}"));
+    (line, error.message().trim().replace('\n', "; ") + &quoted.unwrap_or_default())
+}
+
+/// A line whose value is a text without quotation marks, with them.
+fn quoted(line: &str) -> Option<String> {
+    let (key, value) = line.split_once('=')?;
+    let value = value.split(" #").next().unwrap_or_default().trim();
+    let is_bare = !value.is_empty() && !value.contains(['"', '\'', '[', '{']);
+    is_bare.then(|| format!("{} = \"{value}\"", key.trim()))
 }
 
 pub(crate) fn line_of(text: &str, span: Option<Range<usize>>) -> usize {
@@ -276,7 +290,11 @@ mod tests {
         assert_eq!(lines[4], "FILE, line 6: config: local has no such flag");
         assert_eq!(lines[5], "FILE, line 7: url must be a text in quotation marks or a number");
         let said = expanded("beekeeper local --config FILE", "rate = 1\nrate = ").unwrap_err();
+        assert!(said.starts_with("FILE, line 2: ") && !said.contains("quotation marks"), "{said}");
+        let said = expanded("beekeeper local --config FILE", "rate = 1\nlisten = 127.0.0.1:8080 # here\n")
+            .unwrap_err();
         assert!(said.starts_with("FILE, line 2: "), "{said}");
+        assert!(said.ends_with("; put the value in quotation marks: listen = \"127.0.0.1:8080\""), "{said}");
         let missing =
             super::expanded(&Arguments::command(), ["b", "local", "--config", "/no"].map(Into::into).into());
         let missing = missing.unwrap_err();

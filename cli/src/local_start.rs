@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use config::RoomConfig;
 use control::wording::urls;
 use control::{SocketRoom, mode_refusal};
@@ -18,10 +18,12 @@ use waitroom::{Epoch, Room, RoomId, Settings, WebUrl};
 
 use crate::arguments::{KNOWS_AWS, Local, OnThisMachine, Which};
 use crate::exit::{Exit, Failure};
+use crate::flags_file::place_of;
 use crate::local_greeting::DemoGreeting;
 use crate::local_settings::LocalSettings;
 use crate::printer::note;
 use crate::room::RoomHandle;
+use crate::service_room::{self, ServiceRoom};
 
 /// A room that is ready to be opened to visitors.
 pub(crate) struct LocalStart {
@@ -142,13 +144,22 @@ pub(crate) async fn refuse_second(arguments: &Local) -> Result<()> {
         None => None,
     };
     let runs = process.map(|process| format!(", as process {process}")).unwrap_or_default();
-    let stop = process.map(|process| format!(", or: kill {process}")).unwrap_or_default();
     let again = format!("the room {} runs already{runs}, at {}", found.room.name, urls(&status).0);
     let advice = format!(
-        "to see how it does: beekeeper status {}; to start it again, stop it first with Ctrl-C in its terminal{stop}",
-        found.as_typed
+        "to see how it does: beekeeper status {}; to start it again{}",
+        found.as_typed,
+        starting_again(ServiceRoom::is_in(&directory), process)
     );
     Err(Failure::new(Exit::Failed, again).advising(advice).into())
+}
+
+/// Completes "to start it again". A service has no terminal.
+fn starting_again(is_service: bool, process: Option<i32>) -> String {
+    if is_service {
+        return format!(": {}", service_room::RESTART);
+    }
+    let stop = process.map(|process| format!(", or: kill {process}")).unwrap_or_default();
+    format!(", stop it first with Ctrl-C in its terminal{stop}")
 }
 
 /// The room's configuration file, if it has one.
@@ -189,10 +200,18 @@ impl WrittenRoom {
 /// Refuses a directory with another room than the command line names.
 fn refuse_another_name(arguments: &Local, there: &RoomId, directory: &Path) -> Result<()> {
     match &arguments.name {
-        Some(name) if name != there => bail!(
-            "{} holds the room {there}, not {name}; run beekeeper local {there}, or choose another --data directory",
-            directory.display()
-        ),
+        Some(name) if name != there => {
+            let another = format!("{} holds the room {there}, not {name}", directory.display());
+            // Whose name is from a file of flags can't run another command.
+            let place = arguments.config.as_ref().and_then(|file| place_of(file, "name"));
+            let advice = match place {
+                Some(place) => {
+                    format!("in {place}: write name = \"{there}\", or choose another directory for data")
+                }
+                None => format!("run beekeeper local {there}, or choose another --data directory"),
+            };
+            Err(Failure::new(Exit::Failed, another).advising(advice).into())
+        }
         _ => Ok(()),
     }
 }
@@ -235,4 +254,15 @@ fn refuse_own_door(room: &Room, port: u16) -> Result<(), Failure> {
     }
     let circle = format!("the shop {shop} is this room: admitted visitors would be sent round in a circle");
     Err(Failure::new(Exit::Usage, circle).advising("give the URL of the shop itself with --shop URL"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_is_started_again_without_a_terminal() {
+        assert_eq!(starting_again(true, Some(7)), ": sudo systemctl restart beekeeper");
+        assert_eq!(starting_again(false, Some(7)), ", stop it first with Ctrl-C in its terminal, or: kill 7");
+    }
 }

@@ -5,6 +5,8 @@
 
 use crate::arguments::KNOWS_AWS;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use control::TypedTime;
+use waitroom::RoomId;
 
 /// What cannot be taken back, as `off` can.
 const FINAL: [&str; 3] = ["destroy", "drop", "reset"];
@@ -15,7 +17,7 @@ const MEANT: [(&str, &[&str]); 4] = [
         "activate begin continue enable go launch open resume run start unpause",
         &[
             "to let visitors in at the room's rate: beekeeper on NAME",
-            "to start a room on this machine: beekeeper local NAME",
+            "to start a room on this machine: beekeeper local NAME, or a service: sudo systemctl start beekeeper",
         ],
     ),
     (
@@ -25,14 +27,15 @@ const MEANT: [(&str, &[&str]); 4] = [
             "to let nobody new join, and let in who waits: beekeeper close NAME",
             "to let nobody in any more, and tell everybody so: beekeeper end NAME",
             "to end the waiting and send everybody straight to the shop: beekeeper off NAME",
-            "a room on this machine stops with Ctrl-C in its terminal, and every place is kept",
+            "a room on this machine stops with Ctrl-C in its terminal, or as a service: sudo systemctl stop beekeeper; every place is kept",
         ],
     ),
     (
         "reboot reload restart",
         &[
             "to turn a room on again after `pause` or `off`: beekeeper on NAME",
-            "to start a room on this machine again, with every place: Ctrl-C in its terminal, then: beekeeper local NAME",
+            "to start a room on this machine again, with every place: Ctrl-C in its terminal, then: beekeeper local NAME; or a service: \
+             sudo systemctl restart beekeeper",
         ],
     ),
     (
@@ -50,6 +53,12 @@ const WITHOUT_AWS: &str = "this beekeeper was built without AWS; to build one wi
 
 /// The error for a command line, with tips that are about the meaning of its words.
 pub(crate) fn with_tips(mut error: clap::Error, command_line: impl Iterator<Item = String>) -> clap::Error {
+    let words: Vec<_> = command_line.collect();
+    if let Some(tip) = unquoted_time(&error, &words).or_else(|| swapped(&error, &words)) {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        return error;
+    }
+    let command_line = words.into_iter();
     if error.kind() == ErrorKind::InvalidSubcommand
         && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand).cloned()
     {
@@ -68,6 +77,37 @@ pub(crate) fn with_tips(mut error: clap::Error, command_line: impl Iterator<Item
     error
 }
 
+fn is_about_a_value(error: &clap::Error) -> bool {
+    matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::ValueValidation | ErrorKind::InvalidValue)
+}
+
+/// For a time of several words without quotation marks.
+fn unquoted_time(error: &clap::Error, words: &[String]) -> Option<String> {
+    const MOST_WORDS: usize = 4;
+
+    let after = words.iter().position(|word| word == "--at")? + 1;
+    if !is_about_a_value(error) {
+        return None;
+    }
+    let typed: Vec<_> =
+        words[after..].iter().take(MOST_WORDS).take_while(|word| !word.starts_with('-')).collect();
+    let joined = |count| typed[..count].iter().map(|word| word.as_str()).collect::<Vec<_>>().join(" ");
+    let time = (2..=typed.len()).map(joined).find(|joined| joined.parse::<TypedTime>().is_ok())?;
+    Some(format!("put the time in quotation marks: --at \"{time}\""))
+}
+
+/// For a number that stands before the room's name.
+fn swapped(error: &clap::Error, words: &[String]) -> Option<String> {
+    const WITH_NUMBER: [&str; 3] = ["set-rate", "release", "stretch"];
+
+    let values: Vec<_> = words.iter().filter(|word| !word.starts_with('-')).collect();
+    let [command, number, name, ..] = *values else { return None };
+    let is_number = number.trim_end_matches(['k', 'K']).parse::<f64>().is_ok();
+    let is_name = name.parse::<RoomId>().is_ok() && name.parse::<f64>().is_err();
+    (is_about_a_value(error) && WITH_NUMBER.contains(&command.as_str()) && is_number && is_name)
+        .then(|| format!("the name comes first: beekeeper {command} {name} {number}"))
+}
+
 fn meant(word: &str) -> Option<&'static [&'static str]> {
     let word = word.to_lowercase();
     let is_such = |words: &str| words.split(' ').any(|known| known == word);
@@ -81,8 +121,7 @@ fn harmless(suggested: Option<ContextValue>) -> Vec<String> {
     if commands.last().is_some_and(is_final) {
         return Vec::new();
     }
-    commands.retain(|command| !is_final(command));
-    commands
+    commands.pop().into_iter().collect()
 }
 
 fn tell(error: &mut clap::Error, tips: &[&'static str]) {

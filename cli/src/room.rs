@@ -58,6 +58,13 @@ impl RoomHandle {
         Self { room: OperatedRoom { name, transport }, as_typed, place: RoomPlace::Aws(deployed) }
     }
 
+    /// How a command names this room where a word without a name before it could be one.
+    pub(crate) fn as_typed_with_name(&self) -> String {
+        let (name, as_typed) = (&self.room.name, &self.as_typed);
+        let has_name = as_typed.split(' ').any(|word| word == name.as_str());
+        if has_name { as_typed.clone() } else { format!("{name} {as_typed}") }
+    }
+
     /// The room that runs on this machine.
     pub(crate) fn on_this_machine(&self) -> Option<&SocketRoom> {
         match &self.place {

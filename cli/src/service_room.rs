@@ -10,8 +10,10 @@ use waitroom::RoomId;
 use crate::arguments::ROOM_FILE;
 use crate::flags_file::text_of;
 
-/// How a service is started, whatever it was doing.
+/// How a service is started, whatever it was doing, how it's started again, and how it's stopped.
 pub(crate) const START: &str = "sudo systemctl start beekeeper";
+pub(crate) const RESTART: &str = "sudo systemctl restart beekeeper";
+pub(crate) const STOP: &str = "sudo systemctl stop beekeeper";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ServiceRoom {
@@ -28,6 +30,11 @@ impl ServiceRoom {
     fn described_in(file: &Path) -> Option<Self> {
         let [name, data] = ["name", "data"].map(|key| text_of(file, key));
         Some(Self { name: name?.parse().ok()?, data: data?.into() })
+    }
+
+    /// Whether the room in this directory is the service of this machine.
+    pub(crate) fn is_in(directory: &Path) -> bool {
+        Self::of_this_machine().is_some_and(|service| service.data == directory)
     }
 
     /// Where it is, for a sentence.

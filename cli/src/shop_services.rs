@@ -50,7 +50,10 @@ pub(crate) fn shop_services(room_file: &Path, guard_file: &Path) -> Result<ShopS
         let advice = format!("give the room its own name, such as https://wait.{shop_host}, in both files");
         return Err(Failure::new(Exit::Failed, problem).advising(advice).into());
     }
-    let data = room.data.as_ref().map(|data| format!("--data {}", data.display())).unwrap_or_default();
+    let as_typed = match &room.data {
+        Some(data) => format!("--data {}", data.display()),
+        None => format!("{LOCAL}{name}"),
+    };
     Ok(ShopServices {
         room: name.clone(),
         shop_host,
@@ -60,7 +63,7 @@ pub(crate) fn shop_services(room_file: &Path, guard_file: &Path) -> Result<ShopS
         room_listens: room.address(),
         guard_listens: guard.listen,
         guard_monitor: guard.metrics,
-        as_typed: format!("{name} {LOCAL}{data}").trim_end().into(),
+        as_typed,
         warnings: warnings(&room, room_file, &guard, guard_file, shop),
     })
 }

@@ -20,13 +20,13 @@ pub(crate) fn run(backup: &Backup, json: bool) -> Result<()> {
     block_on(async {
         let file = backup.file.display();
         if backup.which.name.is_none() && file.to_string().parse::<RoomId>().is_ok() {
-            let RoomHandle { room, as_typed, .. } = RoomHandle::find_to_read(&backup.which).await?;
+            let found = RoomHandle::find_to_read(&backup.which).await?;
             let unclear = format!("it is unclear whether {file} is the room or the file; nothing was copied");
             return Err(Failure::new(Exit::Usage, unclear)
                 .advising(format!(
                     "for the room {file}: beekeeper backup {LOCAL}{file} FILE; \
-                     to copy {} into the file: beekeeper backup {as_typed} ./{file}",
-                    room.name
+                     to copy {} into the file: beekeeper backup {} ./{file}",
+                    found.room.name, found.as_typed
                 ))
                 .into());
         }

@@ -10,6 +10,7 @@ use waitroom::RoomId;
 use crate::arguments::{KNOWS_AWS, List};
 use crate::printer::say;
 use crate::runtime::block_on;
+use crate::service_room::ServiceRoom;
 
 pub(crate) fn run(list: &List, json: bool) -> Result<()> {
     let folder = ConfigFolder::of_this_user()?;
@@ -17,7 +18,9 @@ pub(crate) fn run(list: &List, json: bool) -> Result<()> {
         let names: BTreeSet<_> = data::rooms().into_iter().chain(folder.names()?).collect();
         return say_names(names.iter(), json);
     }
-    let rooms = block_on(listed(&folder, |config| async move { crate::aws::listed(&config).await }))?;
+    let service = ServiceRoom::of_this_machine().map(|service| (service.name, service.data));
+    let asked = listed(&folder, service, |config| async move { crate::aws::listed(&config).await });
+    let rooms = block_on(asked)?;
     if json {
         let rooms: Vec<_> = rooms.iter().map(|(name, room)| room.json(name)).collect();
         return Ok(say(&Value::from(rooms).to_string())?);
@@ -97,7 +100,7 @@ mod tests {
     }
 
     fn here(running: bool, port: Option<u16>, line: Option<ListedLine>) -> RoomHere {
-        RoomHere { kept_in: "/data".into(), running, port, line }
+        RoomHere { kept_in: "/data".into(), running, is_denied: false, port, line }
     }
 
     fn rooms() -> BTreeMap<RoomId, ListedRoom> {

@@ -34,7 +34,8 @@ pub(crate) fn run(message: &SetMessage, json: bool) -> Result<()> {
 
 async fn send(message: &SetMessage, json: bool) -> Result<()> {
     let text = &message.text;
-    let RoomHandle { room, as_typed, .. } = RoomHandle::find(&message.which).await?;
+    let found = RoomHandle::find(&message.which).await?;
+    let room = &found.room;
     if message.which.name.is_none()
         && let Some(meant) = read_as_a_room(text.as_str(), &room.name)
     {
@@ -42,12 +43,13 @@ async fn send(message: &SetMessage, json: bool) -> Result<()> {
         return Err(Failure::new(Exit::Usage, unclear)
             .advising(format!(
                 "for the room {meant}: beekeeper message {LOCAL}{meant} \"More beer at noon\"; \
-                 to tell \"{text}\" to the visitors of {}: beekeeper message {as_typed} {text}",
-                room.name
+                 to tell \"{text}\" to the visitors of {}: beekeeper message {} {text}",
+                room.name,
+                found.as_typed_with_name()
             ))
             .into());
     }
-    change::order(&room, json, Order::Message { text: text.clone() }).await.map(drop)
+    change::order(room, json, Order::Message { text: text.clone() }).await.map(drop)
 }
 
 /// The room that somebody means who types only this. In capitals it is one only if there is such a room.

@@ -1,4 +1,4 @@
-//! `beekeeper off`: all waiting visitors enter at once, so it asks first.
+//! `beekeeper off`: all waiting visitors enter within minutes, as their pages ask, so it asks first.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Pause => "pause instead: nobody enters, places are kept",
-            Self::Off => "turn it off: all visitors enter at once",
+            Self::Off => "turn it off: all visitors enter within minutes",
             Self::Nothing => "change nothing",
         })
     }

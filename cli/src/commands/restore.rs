@@ -17,6 +17,7 @@ use crate::arguments::Restore;
 use crate::ask;
 use crate::exit::{Exit, Failure};
 use crate::printer::{note, say};
+use crate::service_room::{self, ServiceRoom};
 use crate::unreached::starting;
 
 pub(crate) fn run(restore: &Restore, json: bool, yes: bool) -> Result<()> {
@@ -88,10 +89,12 @@ fn refuse_running(directory: &Path, name: &RoomId) -> Result<()> {
     }
     let runs =
         format!("the room in {} runs, and only the file of a stopped room is replaced", directory.display());
-    let advice = format!(
-        "stop {name} first, with Ctrl-C in its terminal or with: sudo systemctl stop beekeeper; every place is kept. \
-         Visitors can't join until it runs again"
-    );
+    let stop = if ServiceRoom::is_in(directory) {
+        format!("stop {name} first: {}", service_room::STOP)
+    } else {
+        format!("stop {name} first, with Ctrl-C in its terminal")
+    };
+    let advice = format!("{stop}; every place is kept. Visitors can't join until it runs again");
     Err(Failure::new(Exit::Failed, runs).advising(advice).into())
 }
 

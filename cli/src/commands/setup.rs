@@ -131,10 +131,10 @@ fn undo(
         return done("nothing was written", false);
     }
     if !yes {
-        ask::confirm(
-            "The shop is without the guard afterwards, and the room without its name: whoever is on the way there does not arrive",
-            "Take these lines out?",
-        )?;
+        let services = shop_services(&arguments.room_file, &arguments.guard_file);
+        let taken = "this takes the guard off your shop, and the room's name out of nginx: nobody who waits there can come in any more";
+        let consequence = services.map_or_else(|_| taken.into(), |services| services.without_setup());
+        ask::confirm(&consequence, "Take these lines out?")?;
     }
     if let Some(complaint) = kept.undo_for(nginx)? {
         let problem =

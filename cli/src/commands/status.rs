@@ -204,6 +204,19 @@ shop           https://shop.example/sale
     }
 
     #[test]
+    fn windows_of_before_a_reset_are_told_apart() {
+        let mut status = suffering();
+        let before = |status: &control::Status| {
+            text(status, NOW, Colours::None).matches(", before the line was emptied\n").count()
+        };
+        assert_eq!(before(&status), 0);
+        status.released = 40;
+        assert_eq!(before(&status), 1, "31 of this window, 298 of the one before");
+        status.released = 0;
+        assert_eq!(before(&status), 2);
+    }
+
+    #[test]
     fn a_room_that_opens_by_itself_says_when() {
         let mut status = suffering();
         status.room.open_at(NOW + std::time::Duration::from_hours(76));

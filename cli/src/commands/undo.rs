@@ -37,7 +37,7 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
     })
 }
 
-/// Then everybody who waits would enter at once, as after `off`.
+/// Then everybody who waits would enter within minutes, as after `off`.
 fn turns_off(reverted: &AuditedChange) -> bool {
     matches!(reverted, AuditedChange::State(change) if change.to.lets_everybody_through())
 }

@@ -8,6 +8,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::Marker;
 use ratatui::text::Line;
 use ratatui::widgets::{Axis, Bar, BarChart, BarGroup, Block, Chart, Dataset, GraphType};
+use report::why_no_rate;
 use waitroom::Rate;
 
 /// A colour is never the only sign: a word always says the same.
@@ -35,7 +36,7 @@ impl Palette {
 }
 
 pub(super) fn draw_waiting(frame: &mut Frame<'_>, course: &Course, palette: Palette, area: Rect) {
-    let points: Vec<_> = course.waiting.iter().copied().collect();
+    let points = course.own_waiting();
     let (first, last) =
         (points.first().map_or(0.0, |point| point.0), points.last().map_or(0.0, |point| point.0));
     let most = points.iter().map(|point| point.1).fold(1.0, f64::max);
@@ -54,32 +55,38 @@ pub(super) fn draw_waiting(frame: &mut Frame<'_>, course: &Course, palette: Pale
     frame.render_widget(chart, area);
 }
 
-/// The rate in force of a minute, below its bar.
-fn below(rate: Option<Rate>) -> String {
-    rate.map_or_else(|| "closed".into(), |rate| format!("/{rate}"))
+/// The rate in force of a minute, below its bar, or why there was none.
+fn below(rate: Option<Rate>, why_none: &str) -> String {
+    rate.map_or_else(|| why_none.into(), |rate| format!("/{rate}"))
 }
 
 /// A bar for each minute, the last one for the minute that is not over.
 pub(super) fn draw_minutes(frame: &mut Frame<'_>, course: &Course, palette: Palette, area: Rect) {
     const GAP: u16 = 1;
 
-    let releases = course.latest.room.releases();
-    let now = (course.released_since(), releases.then_some(course.latest.line.rate));
-    let minutes = course.minutes.values().rev().map(|minute| (minute.released, minute.rate));
-    let minutes: Vec<_> = std::iter::once(now).chain(minutes).collect();
+    let room = &course.latest.room;
+    let now =
+        (course.released_since(), room.releases().then_some(course.latest.line.rate), room.state.as_str());
+    let counts = course.own_minutes();
+    let why_none = why_no_rate(&counts, &course.entries, room.state);
+    let before = counts.iter().zip(why_none).rev();
+    let before = before.map(|(minute, why_none)| (minute.released, minute.rate, why_none));
+    let minutes: Vec<_> = std::iter::once(now).chain(before).collect();
     // As wide as the longest number, at least for a usual rate.
-    let longest =
-        minutes.iter().map(|(released, rate)| below(*rate).len().max(released.to_string().len())).max();
+    let longest = minutes
+        .iter()
+        .map(|(released, rate, why_none)| below(*rate, why_none).len().max(released.to_string().len()));
+    let longest = longest.max();
     let width = u16::try_from(longest.unwrap_or_default()).unwrap_or(u16::MAX).max(6);
     let fit = usize::from(area.width.saturating_sub(2) / (width + GAP)).max(1);
     let shown = &minutes[..fit.min(minutes.len())];
-    let bar = |(released, rate): &(u64, Option<Rate>)| {
+    let bar = |(released, rate, why_none): &(u64, Option<Rate>, &str)| {
         let bar = Bar::default().value(*released).text_value(released.to_string());
-        bar.label(Line::from(below(*rate)))
+        bar.label(Line::from(below(*rate, why_none)))
     };
     let bars: Vec<_> = shown.iter().rev().map(bar).collect();
     let highest =
-        shown.iter().map(|(released, rate)| (*released).max(rate.map_or(0, |rate| rate.get().into())));
+        shown.iter().map(|(released, rate, _)| (*released).max(rate.map_or(0, |rate| rate.get().into())));
     let chart = BarChart::default()
         .block(Block::bordered().title(" released/rate each minute "))
         .data(BarGroup::default().bars(&bars))

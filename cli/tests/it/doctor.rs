@@ -94,7 +94,7 @@ fn a_limit_of_active_visitors_that_no_guard_reports_to_is_a_warning() {
             && silent.ends_with(", so everybody counts for 2 h 0 min"),
         "{silent}"
     );
-    assert!(what.contains("beekeeper keys guard --local demo "), "{what}");
+    assert!(what.contains("beekeeper keys guard --data "), "{what}");
     assert!(long.ends_with(" a place in the shop for 60 min, and a little longer"), "{long}");
 }
 
@@ -109,7 +109,7 @@ fn every_check_is_a_line_with_what_to_do_below() {
     let directory = room.directory.path().display();
     let paused = format!(
         "warning      room          paused, rate 60 a minute, 0 joined, 0 waiting: visitors join, and nobody is released
-                           let it open by itself: beekeeper on --local demo --data {directory} --at TIME; or now: beekeeper on --local demo --data {directory}\n"
+                           let it open by itself: beekeeper on --data {directory} --at TIME; or now: beekeeper on --data {directory}\n"
     );
     assert!(said.starts_with(&paused), "{said}");
     assert!(said.contains("\nwarning      way-around    "), "{said}");
@@ -269,7 +269,7 @@ fn a_rehearsal_that_was_left_behind_is_a_problem() {
     let diagnosis = Diagnosis::of_room(&room, &[]);
     let (result, _, advice) = diagnosis.checks("room")[1];
     assert_eq!((diagnosis.code, result), (1, "problem"), "{}", diagnosis.report);
-    assert!(advice.contains("beekeeper reset --local demo"), "{advice}");
+    assert!(advice.contains("beekeeper reset --data "), "{advice}");
     assert!(room.command(&["reset", "--local", "--yes"]).status.success());
     assert_eq!(Diagnosis::of_room(&room, &[]).only("room").0, "ok");
 }

@@ -123,7 +123,7 @@ fn what_reads_like_a_rooms_name_is_not_told_to_visitors() {
 fn a_room_with_a_directory_of_its_own_is_named_as_the_hint_says() {
     let room = Local::start(&[]);
     let refused = room.command(&["message", "--local", "sommer"]);
-    let hint = format!("beekeeper message --local demo --data {} sommer\n", room.directory.path().display());
+    let hint = format!("beekeeper message demo --data {} sommer\n", room.directory.path().display());
     let said = text(&refused.stderr);
     assert!(refused.status.code() == Some(2) && said.ends_with(&hint), "{said}");
 }
@@ -197,7 +197,7 @@ fn off_offers_to_pause_instead() {
     }
     let directory = room.directory.path().to_str().unwrap();
     let off = room.command(&["off", "--local"]);
-    let hold = format!("to keep them waiting: beekeeper pause --local demo --data {directory}\n");
+    let hold = format!("to keep them waiting: beekeeper pause --data {directory}\n");
     assert!(text(&off.stderr).ends_with(&hold), "{}", text(&off.stderr));
     let mut person = Home::new().person(&["off", "--local", "--data", directory]);
     person.exp_string("visitors wait in demo, and all of them would enter at once").unwrap();
@@ -274,7 +274,7 @@ fn mistakes_are_explained() {
     let path = room.directory.path();
     let expected = format!(
         "error: the room demo runs already, as process {pid}, at http://localhost:{port}/beekeeper\n\
-         hint: to see how it does: beekeeper status --local demo --data {}; to start it again, stop it first with Ctrl-C in its \
+         hint: to see how it does: beekeeper status --data {}; to start it again, stop it first with Ctrl-C in its \
          terminal, or: kill {pid}",
         path.display(),
         pid = room.process(),
@@ -544,7 +544,7 @@ fn a_room_in_a_directory_of_its_own_is_called_by_its_name() {
     assert_eq!(
         said,
         format!(
-            "error: {path} holds the room brew, not demo\nhint: for that room, use --local brew --data {path}\n"
+            "error: {path} holds the room brew, not demo\nhint: for that room, leave out the name: --data {path}\n"
         )
     );
     let (directory, _) = brew.interrupt();
@@ -552,7 +552,14 @@ fn a_room_in_a_directory_of_its_own_is_called_by_its_name() {
     assert_eq!(room_of(&again.command(&["status", "--local", "--json"]))["settings"]["room"], "brew");
     let (directory, _) = again.interrupt();
     let said = text(&operate(directory.path(), &["local", "demo", "--port", "0"]).stderr);
-    assert!(said.contains("holds the room brew, not demo; run beekeeper local brew"), "{said}");
+    assert!(said.contains("holds the room brew, not demo\nhint: run beekeeper local brew"), "{said}");
+    let file = directory.path().join("room.toml");
+    std::fs::write(&file, "# A sale\nname = \"demo\"\n").unwrap();
+    let said = text(
+        &operate(directory.path(), &["local", "--config", file.to_str().unwrap(), "--port", "0"]).stderr,
+    );
+    let line = format!("hint: in {}, line 2: write name = \"brew\", or choose", file.display());
+    assert!(said.contains(&line) && !said.contains("beekeeper local"), "{said}");
 }
 
 #[test]

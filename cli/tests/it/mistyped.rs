@@ -21,6 +21,9 @@ fn a_word_for_a_command_leads_to_what_it_means() {
         (&["resume", "start", "open", "unpause", "continue", "Start"][..], on),
         (&["stop", "quit", "shutdown", "STOP"], stops),
         (&["restart", "reboot"], on),
+        (&["start"], &["beekeeper on NAME", "sudo systemctl start beekeeper"]),
+        (&["stop"], &["beekeeper off NAME", "sudo systemctl stop beekeeper"]),
+        (&["restart"], &["sudo systemctl restart beekeeper"]),
         (&["remove", "delete", "kill", "rm", "clear", "drop"], off_first),
     ] {
         for word in words {
@@ -79,10 +82,43 @@ fn a_rate_of_nobody_leads_to_pause() {
 }
 
 #[test]
+fn a_number_before_the_name_leads_to_the_order_of_both() {
+    for said in said(&["set-rate", "300", "spring-sale"]) {
+        assert!(said.contains("the name comes first: beekeeper set-rate spring-sale 300"), "{said}");
+    }
+    for said in said(&["set-rate", "spring-sale", "many"]) {
+        assert!(!said.contains("comes first"), "{said}");
+    }
+}
+
+#[test]
+fn a_time_of_two_words_is_to_be_quoted() {
+    for line in [
+        &["on", "sale", "--at", "Friday", "12:00"][..],
+        &["on", "--data", "/srv", "--at", "Friday", "12:00"],
+        &["close", "--at", "Friday", "12:00", "sale"],
+    ] {
+        for said in said(line) {
+            let said = said.replace("\\\"", "\"");
+            assert!(
+                said.contains("put the time in quotation marks: --at \"Friday 12:00\""),
+                "{line:?}: {said}"
+            );
+        }
+    }
+    for said in said(&["on", "sale", "--at", "Fryday", "12:00"]) {
+        assert!(!said.contains("quotation"), "{said}");
+    }
+}
+
+#[test]
 fn a_typo_of_a_harmless_command_is_still_understood() {
-    for (typo, meant) in [("statsu", "'status'"), ("pasue", "'pause'"), ("repot", "'report'")] {
+    for (typo, meant) in
+        [("statsu", "'status'"), ("pasue", "'pause'"), ("repot", "'report'"), ("setrate", "'set-rate'")]
+    {
         for said in said(&[typo, "sale"]) {
             assert!(said.contains(meant) && !said.contains("reset"), "{typo}: {said}");
+            assert!(!said.contains("similar subcommands"), "only the closest one: {said}");
         }
     }
 }

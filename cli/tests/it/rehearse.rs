@@ -134,7 +134,7 @@ fn a_room_that_stops_during_its_rehearsal_says_how_to_end_it() {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("is still in its rehearsal") && said.contains("no room runs in"), "{said}");
-    assert!(said.contains("`beekeeper reset --local demo --data "), "{said}");
+    assert!(said.contains("`beekeeper reset --data "), "{said}");
     assert_eq!(report(&output)["end"], "interrupted");
     let mut room = Local::start_in(directory, &[]);
     assert!(room.log().any(|line| line.starts_with("warning: a rehearsal was left in this room")));
@@ -202,8 +202,8 @@ fn a_second_interrupt_leaves_at_once_and_says_what_is_left() {
     said.read_to_string(&mut heard).unwrap();
     let output = output.unwrap();
     assert_eq!((output.status.code(), output.stdout.len()), (Some(5), 0), "{heard}");
-    assert!(heard.contains("left: the room may still be marked; `beekeeper status --local demo"), "{heard}");
-    assert!(heard.contains("`beekeeper reset --local demo --data "), "{heard}");
+    assert!(heard.contains("left: the room may still be marked; `beekeeper status --data "), "{heard}");
+    assert!(heard.contains("`beekeeper reset --data "), "{heard}");
     assert!(!room.command(&["on", "--local"]).status.success());
     assert!(room.command(&["reset", "--local", "--yes"]).status.success());
     assert!(room.command(&["on", "--local"]).status.success());

@@ -361,14 +361,14 @@ fn the_shop_answers_while_a_room_and_a_guard_are_put_before_it() {
     let page = machine.browse("/tickets/8");
     assert!(page.contains("shop /app/tickets/8"), "{page}");
 
-    // What the page advises if the guard breaks: the shop's file as it was. nginx reads it, and the setup goes on from there.
-    let shop = machine.folder.join("etc/sites-available/shop");
-    let original = machine.folder.join("kept/original").join(shop.strip_prefix("/").unwrap());
-    fs::write(&shop, fs::read_to_string(original).unwrap()).unwrap();
+    // What the page advises if the guard breaks. The next run puts the guard back.
+    open_as_the_page_says(&machine);
     let said = machine.set_up(&[]);
     assert!(said.contains("nginx has read its new configuration"), "{said}");
+    from_now_on("the shop is guarded again", || status(&machine.shop("/tickets/9", &[])) == "303");
 
     // What the owner of the shop edited since stays.
+    let shop = machine.folder.join("etc/sites-available/shop");
     fs::write(&shop, format!("{}# mine\n", fs::read_to_string(&shop).unwrap())).unwrap();
 
     // Whoever is on the way to the room now does not find it, so this is for after the sale.
@@ -380,6 +380,29 @@ fn the_shop_answers_while_a_room_and_a_guard_are_put_before_it() {
     assert!(!machine.folder.join("kept").exists() && !machine.folder.join("webroot").exists());
     from_now_on("the shop is alone again", || status(&machine.shop("/tickets/7", &[])) == "200");
     assert!(machine.set_up(&["--undo"]).contains("there is nothing to undo"));
+}
+
+/// Opens the shop to everybody: finds the file of the shop with the page's own command, and deletes the page's line there.
+fn open_as_the_page_says(machine: &Machine) {
+    let etc = machine.folder.join("etc").display().to_string();
+    let grep = PAGE.lines().find(|line| line.starts_with("grep -rl ")).unwrap().replace("/etc/nginx", &etc);
+    let found = text(&Command::new("sh").arg("-c").arg(&grep).output().unwrap().stdout);
+    let files: Vec<_> = found.lines().collect();
+    let [file] = &*files else { panic!("{grep}: {found}") };
+    let line = grep.split('"').nth(1).unwrap();
+    let all = fs::read_to_string(file).unwrap();
+    let others: Vec<_> = all.split_inclusive('\n').filter(|other| !other.contains(line)).collect();
+    assert_eq!(others.len() + 1, all.split_inclusive('\n').count(), "{all}");
+    fs::write(file, others.concat()).unwrap();
+    let conf = machine.folder.join("etc/nginx.conf");
+    for step in [&["-t", "-q"][..], &["-s", "reload"]] {
+        let output =
+            Command::new(Nginx::program().unwrap()).arg("-c").arg(&conf).args(step).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    from_now_on("the shop is open", || {
+        ["/tickets/9", "/app/own/9"].iter().all(|path| status(&machine.shop(path, &[])) == "200")
+    });
 }
 
 /// A browser that nobody knows, on a machine where both names are nginx's, and that trusts the test's authority only.
@@ -464,7 +487,7 @@ fn walk(machine: &mut Machine, before: &BTreeMap<PathBuf, (u32, Vec<u8>)>) {
     assert_eq!([**first, **page, **end], ours, "{shown}");
     assert!(headers.contains("location / { proxy_set_header X-Beekeeper-Subject $bk_subject; "), "{shown}");
     let said = machine.set_up(&[]);
-    assert!(said.contains("beekeeper doctor demo --local"), "{said}");
+    assert!(said.contains("sudo beekeeper doctor --local demo"), "{said}");
     from_now_on("the guard is asked", || status(&machine.shop("/tickets/7", &[])) == "303");
     let said = machine.set_up(&[]);
     assert!(said.contains("there is nothing to change"), "{said}");

@@ -88,6 +88,26 @@ impl Course {
         self.latest.released.saturating_sub(last.map_or(0, |last| last.released))
     }
 
+    /// The minutes of the line's own visitors: a rehearsal that has ended is left out, with what was before it.
+    pub fn own_minutes(&self) -> Vec<MinuteCount> {
+        let since = self.rehearsed_until();
+        let own = self.minutes.values().filter(|minute| since.is_none_or(|since| minute.at > since));
+        own.copied().collect()
+    }
+
+    /// How many of them waited.
+    pub fn own_waiting(&self) -> Vec<(f64, f64)> {
+        let since = self.rehearsed_until().map(in_seconds);
+        let own = self.waiting.iter().filter(|(at, _)| since.is_none_or(|since| *at > since));
+        own.copied().collect()
+    }
+
+    /// The end of the last minute of a rehearsal that has ended.
+    fn rehearsed_until(&self) -> Option<Timestamp> {
+        let last = self.minutes.values().rev().find(|minute| minute.rehearsal);
+        last.filter(|_| self.latest.room.rehearsal.is_none()).map(|minute| minute.at)
+    }
+
     fn note(&mut self, reading: Reading) {
         let Reading { at, status, records, entries } = reading;
         let since = Self::known_since(at, self.last.as_ref());
@@ -103,19 +123,23 @@ impl Course {
 
     /// A record that is older than the last reading adds nothing.
     fn add_waiting(&mut self, at: Timestamp, waiting: u64) {
-        let at = Duration::from_millis(at.as_millis()).as_secs_f64();
+        let at = in_seconds(at);
         if self.waiting.back().is_none_or(|(last, _)| at > *last) {
             self.waiting.push_back((at, as_f64(waiting)));
         }
     }
 
     fn forget_before(&mut self, at: Timestamp) {
-        let seconds = Duration::from_millis(at.as_millis()).as_secs_f64();
+        let seconds = in_seconds(at);
         while self.waiting.len() > READINGS || self.waiting.front().is_some_and(|(at, _)| *at < seconds) {
             self.waiting.pop_front();
         }
         self.minutes = self.minutes.split_off(&MinuteRecord::number(at));
     }
+}
+
+fn in_seconds(at: Timestamp) -> f64 {
+    Duration::from_millis(at.as_millis()).as_secs_f64()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no line has 2^52 people")]
@@ -181,6 +205,22 @@ mod tests {
         reset.status.released = 7;
         course.see(Ok(reset));
         assert_eq!(course.released_since(), 7);
+    }
+
+    #[test]
+    fn a_rehearsal_is_shown_only_while_it_lasts() {
+        let rehearsed = records(0..=3).into_iter().map(|mut record| {
+            record.totals.rehearsal = true;
+            record
+        });
+        let mut during = reading(3, rehearsed.collect());
+        during.status.room.rehearsal = Some("abcdefghijkmnpqr".parse().unwrap());
+        let mut course = Course::new("spring-sale".parse().unwrap(), during);
+        assert_eq!((course.own_minutes().len(), course.own_waiting().len()), (4, 5));
+        let mut after = reading(5, records(4..=5));
+        after.status.room.rehearsal = None;
+        course.see(Ok(after));
+        assert_eq!((course.own_minutes().len(), course.own_waiting().len()), (2, 4), "{:?}", course.waiting);
     }
 
     #[test]

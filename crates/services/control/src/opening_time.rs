@@ -11,6 +11,12 @@ use waitroom::Timestamp;
 
 use crate::TypedTime;
 
+/// What to type for an opening, a closing or an end without delay.
+const NOW_INSTEAD: &str = "for now, leave --at out";
+
+/// Within so many days, a date that is past was probably typed with last year's number. Later, nobody means it.
+const SOON: i64 = 60;
+
 impl TypedTime {
     /// The instant that is meant on this machine, which must be ahead, and not more than a year.
     pub fn instant(self, now: Timestamp) -> Result<Timestamp, Refusal> {
@@ -40,12 +46,14 @@ impl TypedTime {
                 refused(&format!("is past, {} ago", roughly(ago)))
             };
             let meant = match self {
-                Self::In(_) => None,
+                Self::In(_) => return Err(Refusal { advice: Some(NOW_INSTEAD.into()), ..past }),
                 Self::Today(_) => at.tomorrow().ok().map(|at| ("tomorrow", at)),
                 Self::On(..) => {
                     at.checked_add(1.week()).ok().map(|at| ("now, leave --at out; for next week", at))
                 }
-                _ => same_day_ahead(&at, &now).map(|at| ("this day when it comes next", at)),
+                _ => same_day_ahead(&at, &now)
+                    .filter(|at| now.checked_add(SOON.days()).is_ok_and(|soon| *at < soon))
+                    .map(|at| ("this day when it comes next", at)),
             };
             return Err(advising(past, meant));
         }
@@ -154,31 +162,31 @@ mod tests {
     #[test]
     fn a_time_is_read_in_every_usual_form() {
         for (text, expected) in [
-            ("2027-03-05T12:00", "2027-03-05 12:00 CET (11:00 UTC), in 103 d"),
-            ("2027-03-05 12:00", "2027-03-05 12:00 CET (11:00 UTC), in 103 d"),
-            ("2026-11-25T16:00:30", "2026-11-25 16:00:30 CET (15:00:30 UTC), in 3 d 4 h"),
-            ("2027-07-01t00:30", "2027-07-01 00:30 CEST (2027-06-30 22:30 UTC), in 220 d 11 h"),
-            ("2026-11-22T13:05Z", "2026-11-22 14:05 CET (13:05 UTC), in 2 h 5 min"),
-            ("2026-11-22T06:05-08:00", "2026-11-22 15:05 CET (14:05 UTC), in 3 h 5 min"),
-            ("12:01", "2026-11-22 12:01 CET (11:01 UTC), in 1 min"),
-            ("12:00:09", "2026-11-22 12:00:09 CET (11:00:09 UTC), in 9 s"),
-            ("Friday 12:00", "2026-11-27 12:00 CET (11:00 UTC), in 5 d"),
-            ("fri 09:30", "2026-11-27 09:30 CET (08:30 UTC), in 4 d 21 h"),
-            ("SUNDAY 12:30", "2026-11-22 12:30 CET (11:30 UTC), in 30 min"),
-            ("saturday 11:59", "2026-11-28 11:59 CET (10:59 UTC), in 5 d 23 h"),
-            ("2027-03-05 9pm", "2027-03-05 21:00 CET (20:00 UTC), in 103 d 9 h"),
-            ("1pm", "2026-11-22 13:00 CET (12:00 UTC), in 1 h"),
-            ("1:30 PM", "2026-11-22 13:30 CET (12:30 UTC), in 1 h 30 min"),
-            ("today 13:00", "2026-11-22 13:00 CET (12:00 UTC), in 1 h"),
-            ("tomorrow 12:00", "2026-11-23 12:00 CET (11:00 UTC), in 1 d"),
-            ("Tomorrow at noon", "2026-11-23 12:00 CET (11:00 UTC), in 1 d"),
-            ("12pm tomorrow", "2026-11-23 12:00 CET (11:00 UTC), in 1 d"),
-            ("tomorrow 12am", "2026-11-23 00:00 CET (2026-11-22 23:00 UTC), in 12 h"),
-            ("on Friday at 12 pm", "2026-11-27 12:00 CET (11:00 UTC), in 5 d"),
-            ("in 2h", "2026-11-22 14:00 CET (13:00 UTC), in 2 h"),
-            ("in 90 minutes", "2026-11-22 13:30 CET (12:30 UTC), in 1 h 30 min"),
-            ("IN 1h 30s", "2026-11-22 13:00:30 CET (12:00:30 UTC), in 1 h"),
-            (" 2027-11-22T12:00 ", "2027-11-22 12:00 CET (11:00 UTC), in 365 d"),
+            ("2027-03-05T12:00", "2027-03-05 Fri 12:00 CET (11:00 UTC), in 103 d"),
+            ("2027-03-05 12:00", "2027-03-05 Fri 12:00 CET (11:00 UTC), in 103 d"),
+            ("2026-11-25T16:00:30", "2026-11-25 Wed 16:00:30 CET (15:00:30 UTC), in 3 d 4 h"),
+            ("2027-07-01t00:30", "2027-07-01 Thu 00:30 CEST (2027-06-30 22:30 UTC), in 220 d 11 h"),
+            ("2026-11-22T13:05Z", "2026-11-22 Sun 14:05 CET (13:05 UTC), in 2 h 5 min"),
+            ("2026-11-22T06:05-08:00", "2026-11-22 Sun 15:05 CET (14:05 UTC), in 3 h 5 min"),
+            ("12:01", "2026-11-22 Sun 12:01 CET (11:01 UTC), in 1 min"),
+            ("12:00:09", "2026-11-22 Sun 12:00:09 CET (11:00:09 UTC), in 9 s"),
+            ("Friday 12:00", "2026-11-27 Fri 12:00 CET (11:00 UTC), in 5 d"),
+            ("fri 09:30", "2026-11-27 Fri 09:30 CET (08:30 UTC), in 4 d 21 h"),
+            ("SUNDAY 12:30", "2026-11-22 Sun 12:30 CET (11:30 UTC), in 30 min"),
+            ("saturday 11:59", "2026-11-28 Sat 11:59 CET (10:59 UTC), in 5 d 23 h"),
+            ("2027-03-05 9pm", "2027-03-05 Fri 21:00 CET (20:00 UTC), in 103 d 9 h"),
+            ("1pm", "2026-11-22 Sun 13:00 CET (12:00 UTC), in 1 h"),
+            ("1:30 PM", "2026-11-22 Sun 13:30 CET (12:30 UTC), in 1 h 30 min"),
+            ("today 13:00", "2026-11-22 Sun 13:00 CET (12:00 UTC), in 1 h"),
+            ("tomorrow 12:00", "2026-11-23 Mon 12:00 CET (11:00 UTC), in 1 d"),
+            ("Tomorrow at noon", "2026-11-23 Mon 12:00 CET (11:00 UTC), in 1 d"),
+            ("12pm tomorrow", "2026-11-23 Mon 12:00 CET (11:00 UTC), in 1 d"),
+            ("tomorrow 12am", "2026-11-23 Mon 00:00 CET (2026-11-22 23:00 UTC), in 12 h"),
+            ("on Friday at 12 pm", "2026-11-27 Fri 12:00 CET (11:00 UTC), in 5 d"),
+            ("in 2h", "2026-11-22 Sun 14:00 CET (13:00 UTC), in 2 h"),
+            ("in 90 minutes", "2026-11-22 Sun 13:30 CET (12:30 UTC), in 1 h 30 min"),
+            ("IN 1h 30s", "2026-11-22 Sun 13:00:30 CET (12:00:30 UTC), in 1 h"),
+            (" 2027-11-22T12:00 ", "2027-11-22 Mon 12:00 CET (11:00 UTC), in 365 d"),
         ] {
             assert_eq!(resolved(text), Ok(expected.into()), "{text}");
         }
@@ -189,34 +197,32 @@ mod tests {
         for (text, expected) in [
             (
                 "11:00",
-                "2026-11-22 11:00 CET (10:00 UTC) is past, 1 h ago; for tomorrow: --at 2026-11-23T11:00",
+                "2026-11-22 Sun 11:00 CET (10:00 UTC) is past, 1 h ago; for tomorrow: --at 2026-11-23T11:00",
             ),
-            (
-                "2026-03-05T12:00",
-                "2026-03-05 12:00 CET (11:00 UTC) is past, 262 d ago; for this day when it comes next: --at 2027-03-05T12:00",
-            ),
+            ("2026-03-05T12:00", "2026-03-05 Thu 12:00 CET (11:00 UTC) is past, 262 d ago"),
             (
                 "2072-03-05T12:00",
-                "2072-03-05 12:00 CET (11:00 UTC) is more than a year ahead; for this day when it comes next: --at 2027-03-05T12:00",
+                "2072-03-05 Sat 12:00 CET (11:00 UTC) is more than a year ahead; for this day when it comes next: --at 2027-03-05T12:00",
             ),
             (
                 "Sunday 11:59",
-                "2026-11-22 11:59 CET (10:59 UTC) is past, 1 min ago; for now, leave --at out; for next week: --at 2026-11-29T11:59",
+                "2026-11-22 Sun 11:59 CET (10:59 UTC) is past, 1 min ago; for now, leave --at out; for next week: --at 2026-11-29T11:59",
             ),
             (
                 "sun noon",
-                "2026-11-22 12:00 CET (11:00 UTC) has just passed; for now, leave --at out; for next week: --at 2026-11-29T12:00",
+                "2026-11-22 Sun 12:00 CET (11:00 UTC) has just passed; for now, leave --at out; for next week: --at 2026-11-29T12:00",
             ),
             (
                 "midnight",
-                "2026-11-22 00:00 CET (2026-11-21 23:00 UTC) is past, 12 h ago; for tomorrow: --at 2026-11-23T00:00",
+                "2026-11-22 Sun 00:00 CET (2026-11-21 23:00 UTC) is past, 12 h ago; for tomorrow: --at 2026-11-23T00:00",
             ),
-            ("in 0s", "2026-11-22 12:00 CET (11:00 UTC) has just passed"),
-            ("in 500d", "2028-04-05 13:00 CEST (11:00 UTC) is more than a year ahead"),
+            ("in 0s", "2026-11-22 Sun 12:00 CET (11:00 UTC) has just passed; for now, leave --at out"),
             (
-                "2026-11-22T10:59Z",
-                "2026-11-22 11:59 CET (10:59 UTC) is past, 1 min ago; for this day when it comes next: --at 2027-11-22T11:59",
+                "2026-01-05T12:00",
+                "2026-01-05 Mon 12:00 CET (11:00 UTC) is past, 321 d ago; for this day when it comes next: --at 2027-01-05T12:00",
             ),
+            ("in 500d", "2028-04-05 Wed 13:00 CEST (11:00 UTC) is more than a year ahead"),
+            ("2026-11-22T10:59Z", "2026-11-22 Sun 11:59 CET (10:59 UTC) is past, 1 min ago"),
         ] {
             assert_eq!(resolved(text), Err(expected.into()), "{text}");
         }
@@ -238,7 +244,7 @@ mod tests {
         );
         assert_eq!(
             resolved("2027-10-31T02:30+01:00").unwrap(),
-            "2027-10-31 02:30 CET (01:30 UTC), in 342 d 14 h"
+            "2027-10-31 Sun 02:30 CET (01:30 UTC), in 342 d 14 h"
         );
     }
 }

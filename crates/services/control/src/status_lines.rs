@@ -133,7 +133,15 @@ fn window_told(window: &WindowCount) -> String {
 
 fn counted(status: &Status) -> Vec<StatusLine> {
     let Status { line, released, windows, .. } = status;
-    let windows: Vec<_> = windows.iter().map(window_told).collect();
+    let windows: Vec<_> = windows
+        .iter()
+        .scan(0, |so_far, window| {
+            *so_far += window.released;
+            // More than the line has released since it was emptied, such as by a rehearsal's end.
+            let before = if *so_far > *released { ", before the line was emptied" } else { "" };
+            Some(window_told(window) + before)
+        })
+        .collect();
     let window = |at: usize| windows.get(at).map_or("none yet", String::as_str);
     let newcomers = newcomers_wait(status).map(|wait| format!(", {wait} for somebody who joins now"));
     let longest = match longest_wait(status) {

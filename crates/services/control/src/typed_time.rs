@@ -29,12 +29,42 @@ impl FromStr for TypedTime {
         let typed = text.trim().to_lowercase();
         let words: Vec<_> = typed.split_whitespace().filter(|word| !["at", "on"].contains(word)).collect();
         let read = from_now(&typed).or_else(|| day_and_time(&words)).or_else(|| dated(&typed));
-        read.ok_or_else(|| {
-            "write it like 12:00 or 12pm (today), \"tomorrow 12:00\", \"Friday 12:00\", \"in 2h\", 2027-03-05T12:00 (in the time \
-             zone of this machine), or 2027-03-05T12:00Z"
-                .into()
-        })
+        read.ok_or_else(|| impossible(&typed).unwrap_or_else(|| FORMS.into()))
     }
+}
+
+const FORMS: &str = "write it like 12:00 or 12pm (today), \"tomorrow 12:00\", \"Friday 12:00\", \"in 2h\", 2027-03-05T12:00 or \
+    \"2027-03-05 12:00\" (in the time zone of this machine), or 2027-03-05T12:00Z";
+
+/// Which part of a date and time can't be, if the form is right.
+fn impossible(typed: &str) -> Option<String> {
+    let parts = || typed.split([' ', 't']);
+    let date = parts().find_map(|part| numbers::<3>(part, '-').filter(|[year, ..]| *year >= 1000));
+    let time = parts().find_map(|part| {
+        let part = part.split(['z', '+', '-']).next().unwrap_or_default();
+        numbers::<2>(part, ':').or_else(|| numbers::<3>(part, ':').map(|[hour, minute, _]| [hour, minute]))
+    });
+    date.and_then(impossible_day).or_else(|| match time? {
+        [24, 0] => Some("the day ends at 23:59; for midnight, write 00:00 of the next day".into()),
+        [hour @ 24..=i16::MAX, _] => Some(format!("there is no hour {hour}: write 00:00 to 23:59")),
+        [_, minute @ 60..=i16::MAX] => Some(format!("there is no minute {minute}: write 00 to 59")),
+        _ => None,
+    })
+}
+
+fn impossible_day([year, month, day]: [i16; 3]) -> Option<String> {
+    let Some(first) = i8::try_from(month).ok().and_then(|month| Date::new(year, month, 1).ok()) else {
+        return Some(format!("there is no month {month}: write 01 to 12"));
+    };
+    let days = first.days_in_month();
+    (!(1..=i16::from(days)).contains(&day))
+        .then(|| format!("there is no day {day} in {}: it has {days} days", first.strftime("%B %Y")))
+}
+
+/// So many numbers with this sign between them.
+fn numbers<const COUNT: usize>(text: &str, between: char) -> Option<[i16; COUNT]> {
+    let numbers: Option<Vec<i16>> = text.split(between).map(|number| number.parse().ok()).collect();
+    numbers?.try_into().ok()
 }
 
 fn from_now(typed: &str) -> Option<TypedTime> {
@@ -97,9 +127,6 @@ mod tests {
             "Fryday 12:00",
             "tomorrow Friday 12:00",
             "2027-03-05",
-            "2027-13-05T12:00",
-            "2027-02-29T12:00",
-            "25:00",
             "13pm",
             "0am",
             "in",
@@ -109,6 +136,21 @@ mod tests {
         ] {
             let error = text.parse::<TypedTime>().unwrap_err();
             assert!(error.starts_with("write it like 12:00 or 12pm (today), "), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_part_that_cannot_be_is_named() {
+        for (text, expected) in [
+            ("2026-11-31T12:00", "there is no day 31 in November 2026: it has 30 days"),
+            ("2027-02-29 12:00", "there is no day 29 in February 2027: it has 28 days"),
+            ("2027-13-05T12:00", "there is no month 13: write 01 to 12"),
+            ("2026-11-27T25:00Z", "there is no hour 25: write 00:00 to 23:59"),
+            ("25:00", "there is no hour 25: write 00:00 to 23:59"),
+            ("Friday 12:75", "there is no minute 75: write 00 to 59"),
+            ("2026-11-27T24:00", "the day ends at 23:59; for midnight, write 00:00 of the next day"),
+        ] {
+            assert_eq!(text.parse::<TypedTime>(), Err(expected.into()), "{text}");
         }
     }
 }

@@ -50,11 +50,53 @@ impl PlannedRehearsal {
             let (costs, wait) = expected.costs(config, visitors);
             format!("this costs about ${costs:.2} (computed from list prices, for an average wait of {wait:.0} min)")
         });
-        let joined = (status.joined > 0)
-            .then(|| format!("{} joined since the last reset", words::count(status.joined)));
-        let consequence = costs.or(joined).map(|why| {
-            format!("{why}, and it ends in a reset: whoever was admitted before has to wait again")
-        });
+        let losing = match status.joined {
+            0 => None,
+            1 => {
+                Some("The visitor who joined since the last reset loses their place and admission".to_owned())
+            }
+            joined => Some(format!(
+                "The {} visitors who joined since the last reset lose their places and admissions",
+                words::count(joined)
+            )),
+        };
+        let emptying = "the rehearsal empties the line when it ends";
+        let consequence = match (costs, losing) {
+            (None, None) => None,
+            (Some(costs), None) => Some(format!("{costs}; {emptying}")),
+            (Some(costs), Some(losing)) => Some(format!("{costs}; {emptying}. {losing}")),
+            (None, Some(losing)) => Some(format!("{emptying}. {losing}")),
+        };
         Self { told, consequence }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use simulation::ArrivalShape;
+
+    use super::*;
+    use crate::fixture::room_with_windows;
+
+    #[test]
+    fn who_loses_by_a_rehearsal_is_said_before_it() {
+        let arrivals = Arrivals::new(ArrivalShape::Spike, Some(900)).unwrap();
+        let url = "http://localhost:8080".parse().unwrap();
+        let asked = |joined| {
+            let mut status = room_with_windows(&[]);
+            status.joined = joined;
+            PlannedRehearsal::of(&arrivals, 1, Duration::from_mins(30), &url, &status, None).consequence
+        };
+        assert_eq!(asked(0), None);
+        assert_eq!(
+            asked(1200).unwrap(),
+            "the rehearsal empties the line when it ends. The 1,200 visitors who joined since the last reset lose their places and \
+             admissions"
+        );
+        assert!(
+            asked(1)
+                .unwrap()
+                .ends_with(". The visitor who joined since the last reset loses their place and admission")
+        );
     }
 }

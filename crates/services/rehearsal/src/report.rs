@@ -1,7 +1,9 @@
 //! What a rehearsal found: every visitor accounted for, and what the room kept of its promises.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
+use document::words;
 use serde::Serialize;
 use simulation::WaitSpread;
 use waitroom::{Rate, Timestamp};
@@ -175,8 +177,9 @@ impl RehearsalReport {
                 is_kept: unplanned == 0,
                 found: match full {
                     0 => format!(
-                        "{unplanned} of {} did not; none was full, so this shows little",
-                        windows.len()
+                        "{unplanned} of {} did not; none was full, so this shows little: send at least {} visitors",
+                        windows.len(),
+                        words::count(fills_a_window(self.facts.rate, visits_come_within(&notes.visits)))
                     ),
                     _ => format!("{unplanned} of {} did not; {full} were full", windows.len()),
                 },
@@ -287,10 +290,21 @@ fn waits(visits: &[VisitNote]) -> RehearsedWaits {
     RehearsedWaits { called: since(|visit| visit.called), admitted: since(|visit| visit.admitted) }
 }
 
+/// From the first place that a visitor got until the last one.
+fn visits_come_within(visits: &[VisitNote]) -> Duration {
+    let places = || visits.iter().filter_map(|visit| Some(visit.place?.since));
+    places().max().zip(places().min()).map(|(last, first)| last.since(first)).unwrap_or_default()
+}
+
+/// How many visitors fill a window of a minute, wherever it begins: those who are let in while they come, those of the minute in which
+/// the last ones come, and those of the window.
+fn fills_a_window(rate: u32, come_within: Duration) -> u64 {
+    let minutes = come_within.as_secs().div_ceil(60).max(1);
+    u64::from(rate) * (minutes + 2)
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use control::Status;
 
     use super::*;
@@ -309,6 +323,29 @@ mod tests {
             began: BEGAN,
             seconds: 60.0,
             end: CrowdEnd::AllDone,
+        }
+    }
+
+    #[test]
+    fn so_many_fill_a_window_wherever_it_begins() {
+        let seconds = Duration::from_secs;
+        assert_eq!(
+            [30, 60, 61, 300].map(|within| fills_a_window(300, seconds(within))),
+            [900, 900, 1200, 2100]
+        );
+        // Windows begin at any second of the first minute. They release at the rate as soon as somebody is there.
+        for (come_within, begins) in
+            [1, 30, 60, 300].into_iter().flat_map(|come| (0..60).map(move |at| (come, at)))
+        {
+            let all = fills_a_window(300, seconds(come_within));
+            let (mut waiting, mut is_full) = (0, false);
+            for second in 0..come_within + 120 {
+                is_full |= second % 60 == begins && waiting >= 300;
+                let come = |until: u64| all * until.min(come_within) / come_within;
+                waiting += come(second + 1) - come(second);
+                waiting = waiting.saturating_sub(5);
+            }
+            assert!(is_full, "{come_within} s, a window at second {begins}");
         }
     }
 

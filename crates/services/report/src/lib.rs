@@ -17,5 +17,5 @@ mod summary;
 
 pub use event::{EventReport, NoReport, ReportRange};
 pub use kept_records::KeptRecords;
-pub use minutes::ReportedMinute;
+pub use minutes::{ReportedMinute, why_no_rate};
 pub use summary::{ReportSummary, ReportedTurnout};

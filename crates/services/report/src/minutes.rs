@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use control::HistoryLine;
 use serde::{Deserialize, Serialize};
-use waitroom::{AuditedChange, MinuteCount, MinuteRecord, Rate, RoomState, Standing, Timestamp};
+use waitroom::{AuditEntry, AuditedChange, MinuteCount, MinuteRecord, Rate, RoomState, Standing, Timestamp};
 
 /// An event ends when nobody comes, waits or is released for so long.
 const BREAK: Duration = Duration::from_hours(1);
@@ -143,6 +143,21 @@ pub(crate) fn set_states(minutes: &mut [ReportedMinute], lines: &[HistoryLine], 
         }
         was_over = ordered.is_over();
     }
+}
+
+/// Why there is no rate in force in each of these minutes, if there is none, as a report says it.
+pub fn why_no_rate(counts: &[MinuteCount], entries: &[AuditEntry], now: RoomState) -> Vec<&'static str> {
+    let minute = |count: &MinuteCount| ReportedMinute {
+        count: *count,
+        median_wait: None,
+        throttled: false,
+        surplus: 0,
+        state: None,
+    };
+    let mut minutes: Vec<_> = counts.iter().map(minute).collect();
+    let lines: Vec<_> = entries.iter().cloned().map(HistoryLine::Entry).collect();
+    set_states(&mut minutes, &lines, now);
+    minutes.iter().map(ReportedMinute::why_no_rate).collect()
 }
 
 /// A value at this instant, by the orders before and after it: `changed` says from what to what an order changed it.

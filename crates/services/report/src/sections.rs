@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use control::HistoryLine;
 use document::words::{self, time};
 use document::{
     Document, DocumentPart, DocumentSection, DocumentTable, Plot, PlotAxis, PlotSeries, PlotShape, TableRow,
@@ -82,7 +83,12 @@ impl EventReport {
 
         let is_noted = self.minutes.iter().any(|minute| !marks(minute).is_empty());
         let columns = &COLUMNS[..COLUMNS.len() - usize::from(!is_noted)];
-        let orders = self.orders.iter().map(|line| {
+        // An order that changed nothing is in the history, and says nothing about the event.
+        let is_news = |line: &&HistoryLine| match line {
+            HistoryLine::Entry(entry) => entry.change.is_change(),
+            HistoryLine::Alarm(_) => true,
+        };
+        let orders = self.orders.iter().filter(is_news).map(|line| {
             let text = format!("{} {}", line.who(), line.what());
             (line.at(), TableRow::Note { at: self.clock(line.at()), text })
         });

@@ -1,6 +1,7 @@
 //! All rooms, on this machine and on AWS, and how each does.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,6 +31,8 @@ pub struct ListedRoom {
 pub struct RoomHere {
     pub kept_in: PathBuf,
     pub running: bool,
+    /// Whether only another user may ask it.
+    pub is_denied: bool,
     pub port: Option<u16>,
     pub line: Option<ListedLine>,
 }
@@ -71,15 +74,22 @@ pub enum Deployed {
     Unknown,
 }
 
-/// Asks every room and every account at the same time. `on_aws` asks the account of a room that was deployed.
+/// Asks every room and every account at the same time. `service` is a room with a directory of its own. `on_aws` asks the account of
+/// a room that was deployed.
 pub async fn listed<A: Future<Output = Deployed> + Send + 'static>(
     folder: &ConfigFolder,
+    service: Option<(RoomId, PathBuf)>,
     on_aws: impl Fn(RoomConfig) -> A,
 ) -> Result<BTreeMap<RoomId, ListedRoom>> {
     let mut rooms: BTreeMap<RoomId, ListedRoom> = BTreeMap::new();
     let (mut here, mut deployed) = (JoinSet::new(), JoinSet::new());
-    for name in data::rooms() {
-        here.spawn(async move { anyhow::Ok((name.clone(), ask_here(name).await?)) });
+    let in_their_places = data::rooms().into_iter().map(|name| Ok((data::directory(None, &name)?, name)));
+    let in_their_places: Vec<_> = in_their_places.collect::<Result<_>>()?;
+    // The service is what visitors see, whatever else has its name.
+    let is_other = |name: &RoomId| service.as_ref().is_none_or(|(served, _)| served != name);
+    let others = in_their_places.into_iter().filter(|(_, name)| is_other(name));
+    for (kept_in, name) in others.chain(service.clone().map(|(name, kept_in)| (kept_in, name))) {
+        here.spawn(async move { (name.clone(), ask_here(name, kept_in).await) });
     }
     for name in folder.names()? {
         let config = match folder.find(&name) {
@@ -96,7 +106,7 @@ pub async fn listed<A: Future<Output = Deployed> + Send + 'static>(
         rooms.entry(name).or_default().configured = Some(configured);
     }
     while let Some(found) = here.join_next().await {
-        let (name, here) = found??;
+        let (name, here) = found?;
         rooms.entry(name).or_default().here = Some(here);
     }
     while let Some(found) = deployed.join_next().await {
@@ -108,10 +118,11 @@ pub async fn listed<A: Future<Output = Deployed> + Send + 'static>(
     Ok(rooms)
 }
 
-async fn ask_here(name: RoomId) -> Result<RoomHere> {
-    let kept_in = data::directory(None, &name)?;
-    let running = data::running().contains(&name);
-    let mut here = RoomHere { kept_in, running, port: None, line: None };
+async fn ask_here(name: RoomId, kept_in: PathBuf) -> RoomHere {
+    let runs = SocketRoom::runs_in(&kept_in);
+    let is_denied = runs.as_ref().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied);
+    let running = runs.unwrap_or(false);
+    let mut here = RoomHere { kept_in, running, is_denied, port: None, line: None };
     if running {
         let socket = SocketRoom::new(&here.kept_in).named(name.clone());
         let room = OperatedRoom { name, transport: std::sync::Arc::new(socket.clone()) };
@@ -121,13 +132,14 @@ async fn ask_here(name: RoomId) -> Result<RoomHere> {
                 (listens.map(|at| at.port()), status.ok().map(|status| ListedLine::of(&status)));
         }
     }
-    Ok(here)
+    here
 }
 
 impl RoomHere {
     pub fn text(&self) -> String {
         let port = self.port.map(|port| format!("port {port}"));
         match &self.line {
+            _ if self.is_denied => "a service; ask it with sudo".into(),
             _ if !self.running => "not running".into(),
             Some(line) => format!("{}, {}", port.as_deref().unwrap_or("running"), line.text()),
             None => "running, does not answer".into(),
@@ -155,7 +167,7 @@ impl ListedRoom {
     /// The room for scripts.
     pub fn json(&self, name: &RoomId) -> Value {
         let mut listed = json!({ "name": name, "here": null, "aws": null });
-        if let Some(RoomHere { kept_in, running, port, line }) = &self.here {
+        if let Some(RoomHere { kept_in, running, is_denied: _, port, line }) = &self.here {
             listed["here"] = json!({ "kept_in": kept_in, "running": running, "port": port });
             add_line(&mut listed["here"], line.as_ref());
         }
@@ -203,12 +215,28 @@ mod tests {
     }
 
     #[test]
+    fn a_service_is_listed_wherever_its_data_are() {
+        let data = PathBuf::from("/nowhere/of-this-test");
+        let name: RoomId = "a-service-of-this-test".parse().unwrap();
+        let service = Some((name.clone(), data.clone()));
+        let folder = ConfigFolder::of_this_user().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let asked = listed(&folder, service, |_| async { Deployed::Unknown });
+        let rooms = runtime.block_on(asked).unwrap();
+        let here = rooms[&name].here.as_ref().unwrap();
+        assert_eq!((&here.kept_in, here.text()), (&data, "not running".into()));
+        let denied = RoomHere { kept_in: data, running: false, is_denied: true, port: None, line: None };
+        assert_eq!(denied.text(), "a service; ask it with sudo");
+    }
+
+    #[test]
     fn a_script_reads_what_a_person_does() {
         let line = |state, waiting| Some(ListedLine { state, opens: None, waiting });
         let listed = |name: &str, room: &ListedRoom| room.json(&name.parse().unwrap());
         let here = RoomHere {
             kept_in: "/data".into(),
             running: true,
+            is_denied: false,
             port: Some(8080),
             line: line(RoomState::On, 3),
         };

@@ -6,7 +6,7 @@ use crate::ShopServices;
 pub(crate) fn services(room_listens: SocketAddr, guard_listens: SocketAddr) -> ShopServices {
     ShopServices {
         room: "spring-sale".parse().unwrap(),
-        as_typed: "spring-sale --local".into(),
+        as_typed: "--data /var/lib/beekeeper".into(),
         shop_host: "shop.example".into(),
         room_host: "wait.example".into(),
         url: "https://wait.example".into(),

@@ -89,6 +89,12 @@ impl SetupPlan {
             wanted.extend(changed.into_iter().map(|(server, text)| (server.file.path.clone(), text)));
         }
         let mut warnings = Vec::new();
+        // A unit that restarts forever is silent, and at this stage nothing else meets the room.
+        if stage == SetupStage::Name
+            && let Some(NotReady { because, .. }) = services.room_not_ready()
+        {
+            warnings.push(format!("{because}; see why: sudo systemctl status beekeeper"));
+        }
         if stage == SetupStage::Guard {
             warnings.extend(other_names(&shop, &services.shop_host));
             warnings.extend(underscores(&shop));
@@ -255,6 +261,30 @@ mod tests {
         );
         let AfterSetup::StartGuard(then) = next(answering("200 OK")) else { panic!() };
         assert!(then.because.starts_with("the guard does not answer at "), "{then}");
+    }
+
+    #[test]
+    fn a_room_that_does_not_run_is_told_of_in_the_first_step() {
+        let folder = tempfile::tempdir().unwrap();
+        let conf = folder.path().join("nginx.conf");
+        fs::create_dir(folder.path().join("conf.d")).unwrap();
+        let shop = "server { listen 443 ssl; server_name shop.example; }";
+        fs::write(&conf, format!("events {{}} http {{ include conf.d/*.conf; {shop} }}")).unwrap();
+        let first = |room| {
+            let (webroot, certificate) = (folder.path(), Some(folder.path()));
+            let add = WhatToAdd { conf: &conf, shop_file: None, webroot, certificate };
+            let plan = SetupPlan::of(add, &services(room, nobody())).unwrap();
+            assert_eq!(plan.stage, SetupStage::Name);
+            plan.warnings.into_iter().filter(|warning| warning.contains("the room")).collect::<Vec<_>>()
+        };
+        let told = first(nobody());
+        let [warning] = &*told else { panic!("{told:?}") };
+        assert!(
+            warning.starts_with("the room does not answer at ")
+                && warning.ends_with("; see why: sudo systemctl status beekeeper"),
+            "{warning}"
+        );
+        assert_eq!(first(answering("200 OK")), [""; 0]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 use std::net::SocketAddr;
 
+use document::words;
 use waitroom::RoomId;
 
 use crate::answer::ask;
@@ -107,10 +108,30 @@ impl ShopServices {
         (health.status != 200).then_some(NotReady { because, keeps_everybody_out: false, command })
     }
 
+    fn poll(&self) -> serde_json::Value {
+        let poll = ask(self.room_listens, "/polling", "").map(|answer| answer.body).unwrap_or_default();
+        serde_json::from_str(&poll).unwrap_or_default()
+    }
+
+    /// What is lost when the setup is taken out.
+    pub fn without_setup(&self) -> String {
+        let (shop, room) = (&self.shop_host, &self.room_host);
+        // A room that is off, or not there, doesn't say how many.
+        let who = match self.poll()["waiting"].as_u64() {
+            None | Some(0) => String::new(),
+            Some(waiting) => {
+                format!(
+                    ": {} there, and can't come in any more",
+                    words::things_do(waiting, "visitor", "wait")
+                )
+            }
+        };
+        format!("this takes the guard off {shop}, and {room} out of nginx{who}")
+    }
+
     /// What the room does with the shop's visitors now.
     pub fn room_says(&self) -> &'static str {
-        let poll = ask(self.room_listens, "/polling", "").map(|answer| answer.body).unwrap_or_default();
-        let poll: serde_json::Value = serde_json::from_str(&poll).unwrap_or_default();
+        let poll = self.poll();
         if poll["allow"] == true {
             "the room is off and sends everybody on to the shop at once"
         } else if poll["state"] == "paused" {

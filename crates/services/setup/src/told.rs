@@ -12,7 +12,7 @@ impl SetupPlan {
             return (not_ready.keeps_out(&services.shop_host, WITH_THESE), "Write these all the same?");
         }
         let consequence = if self.begins_to_guard {
-            format!("{} is behind the guard from then on, and {}", services.shop_host, services.room_says())
+            format!("from now on, {} is behind the guard, and {}", services.shop_host, services.room_says())
         } else {
             "nginx reads its configuration again, and no visitor notices".into()
         };

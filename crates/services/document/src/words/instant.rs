@@ -6,7 +6,7 @@ use waitroom::Timestamp;
 
 use super::zone::local_zone;
 
-/// In the time zone of this machine, and in UTC: `2027-03-05 12:00 CET (11:00 UTC)`. In UTC alone, and named so, if the zone is
+/// In the time zone of this machine, and in UTC: `2027-03-05 Fri 12:00 CET (11:00 UTC)`. In UTC alone, and named so, if the zone is
 /// unknown.
 pub fn at(at: Timestamp) -> String {
     at_zoned(&in_zone(at, &local_zone().unwrap_or(TimeZone::UTC)))
@@ -16,11 +16,12 @@ pub fn at(at: Timestamp) -> String {
 pub fn at_zoned(at: &Zoned) -> String {
     let utc = at.with_time_zone(TimeZone::UTC);
     let time = if at.second() == 0 { "%H:%M" } else { "%H:%M:%S" };
-    let with_day = format!("%Y-%m-%d {time}");
+    let with_day = format!("%Y-%m-%d %a {time}");
     if at.offset() == utc.offset() {
         return format!("{} UTC", utc.strftime(&with_day));
     }
-    let utc = utc.strftime(if at.date() == utc.date() { time } else { &with_day }).to_string();
+    let other_day = format!("%Y-%m-%d {time}");
+    let utc = utc.strftime(if at.date() == utc.date() { time } else { &other_day }).to_string();
     format!("{} ({utc} UTC)", at.strftime(&format!("{with_day} %Z")))
 }
 
@@ -56,7 +57,7 @@ mod tests {
     #[test]
     fn in_utc_the_time_is_shown_once() {
         let noon = Timestamp::from_millis(1_774_008_000_000);
-        assert_eq!(at_zoned(&in_zone(noon, &TimeZone::UTC)), "2026-03-20 12:00 UTC");
+        assert_eq!(at_zoned(&in_zone(noon, &TimeZone::UTC)), "2026-03-20 Fri 12:00 UTC");
         assert_eq!(ahead(noon, noon), "in 0 s");
     }
 }

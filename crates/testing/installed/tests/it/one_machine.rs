@@ -36,8 +36,8 @@ const STAND_INS: [(&str, &str); 6] = [
         "sudo sed -i -e \"1i worker_rlimit_nofile 65536;\" -e \"s/worker_connections [0-9]*;/worker_connections 20000;/\" /etc/nginx/nginx.conf",
     ),
     (
-        "sudo beekeeper on spring-sale --local --data /var/lib/beekeeper --at \"Friday 12:00\"",
-        "sudo beekeeper on spring-sale --local --data /var/lib/beekeeper --at \"in 40s\"",
+        "sudo beekeeper on --data /var/lib/beekeeper --at \"Friday 12:00\"",
+        "sudo beekeeper on --data /var/lib/beekeeper --at \"in 40s\"",
     ),
 ];
 
@@ -179,7 +179,9 @@ fn type_the_page(machine: &Container) {
         let answer = if typed.ends_with("--watch") { TO_A_WATCH } else { TO_A_QUESTION };
         let shown = machine.type_line("anna", typed, answer);
         eprintln!("$ {typed}\n{shown}");
-        if line == "sudo beekeeper setup nginx" {
+        if line == "sudo systemctl status beekeeper" {
+            assert!(shown.contains("active (running)"), "{shown}");
+        } else if line == "sudo beekeeper setup nginx" {
             setups += 1;
             assert!(shown.contains("nginx has read its new configuration"), "{shown}");
             assert!(!shown.contains("warning"), "the page has said what to write: {shown}");
@@ -197,7 +199,7 @@ fn type_the_page(machine: &Container) {
             let mut browser = Visitor::come(machine, "customer");
             browser.until("waits");
             visitor = Some(browser);
-        } else if line.contains(" status ") {
+        } else if line.ends_with(" --watch") {
             let mut browser = visitor.take().unwrap();
             browser.until("shops");
             browser.until("is back");
