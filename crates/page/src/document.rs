@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
+use html5gum::{DefaultEmitter, StartTag, StringReader, Token, Tokenizer};
 
 /// Elements (by `data-bk`) that every page must have.
 const REQUIRED: &[&str] = &["state", "hint", "when", "message", "enter", "check"];
@@ -75,7 +75,7 @@ pub(crate) fn check(html: &str) -> (Vec<String>, BTreeSet<String>) {
     let mut inspector = Inspector::default();
     let mut ends = Vec::new();
     // Content of <noscript> and <title>, which a browser may treat as text, is checked like the rest.
-    for Ok(token) in Tokenizer::new(html) {
+    for Ok(token) in tokens(html, false) {
         match token {
             Token::StartTag(tag) => inspector.check_tag(&tag),
             Token::EndTag(tag) => ends.push(String::from_utf8_lossy(&tag.name).into_owned()),
@@ -115,16 +115,22 @@ pub(crate) struct Link {
 
 /// The links in the head that a browser uses: not those in comments, in `<noscript>` and in other text.
 pub(crate) fn head_links(html: &str) -> Vec<Link> {
-    let mut emitter = DefaultEmitter::<usize>::new_with_span();
-    emitter.naively_switch_states(true);
     let head_end = find_end(html, "head").next().unwrap_or(html.len());
-    let tags = Tokenizer::new_with_emitter(html, emitter).filter_map(|token| match token {
+    let tags = tokens(html, true).filter_map(|token| match token {
         Ok(Token::StartTag(tag)) => Some(tag),
         _ => None,
     });
     tags.filter(|tag| tag.name.as_slice() == b"link" && tag.span.end <= head_end)
         .map(|tag| Link::new(&tag))
         .collect()
+}
+
+/// The document's tokens. `as_text` is whether the content of `<noscript>`, `<title>` and the like is text, as in a browser. All have
+/// their place, so that the program has one parser and not one for each kind of token.
+fn tokens(html: &str, as_text: bool) -> Tokenizer<StringReader<'_>, DefaultEmitter<usize>> {
+    let mut emitter = DefaultEmitter::new_with_span();
+    emitter.naively_switch_states(as_text);
+    Tokenizer::new_with_emitter(html, emitter)
 }
 
 impl Link {
@@ -175,7 +181,7 @@ struct Inspector {
 }
 
 impl Inspector {
-    fn check_tag(&mut self, tag: &StartTag<()>) {
+    fn check_tag(&mut self, tag: &StartTag<usize>) {
         let name = String::from_utf8_lossy(&tag.name);
         if let Some((_, why)) = FORBIDDEN.iter().find(|(forbidden, _)| *forbidden == name) {
             self.mistakes.push(format!("has <{name}>: {why}"));

@@ -314,9 +314,9 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>> {
 /// What changes, as `diff -u` says it.
 pub fn diff(path: &Path, before: Option<&str>, after: Option<&str>) -> String {
     let name = |text: Option<&str>| text.map_or("/dev/null".to_owned(), |_| path.display().to_string());
-    let (from, to) = (name(before), name(after));
-    let diff = similar::TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
-    diff.unified_diff().header(&from, &to).to_string()
+    let mut named = diffy::DiffOptions::new();
+    named.set_original_filename(name(before)).set_modified_filename(name(after));
+    named.create_patch(before.unwrap_or_default(), after.unwrap_or_default()).to_string()
 }
 
 fn private_folder(folder: &Path) -> Result<()> {
@@ -543,5 +543,17 @@ mod tests {
         let _first = machine.kept();
         let error = KeptFiles::open(&machine.path("kept")).unwrap_err();
         assert!(error.to_string().starts_with("another setup is under way"), "{error}");
+    }
+
+    #[test]
+    fn a_change_is_shown_as_diff_shows_it() {
+        let shown = |before, after| diff(Path::new("/etc/nginx/shop"), before, after);
+        assert_eq!(
+            shown(Some("1\n2\n3\n4\n5\n6\n7\n8\n"), Some("1\n2\n3\n4\nfive\n6\n7\n8\nno end")),
+            "--- /etc/nginx/shop\n+++ /etc/nginx/shop\n@@ -2,7 +2,8 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n\
+             +no end\n\\ No newline at end of file\n"
+        );
+        assert_eq!(shown(None, Some("new\n")), "--- /dev/null\n+++ /etc/nginx/shop\n@@ -0,0 +1 @@\n+new\n");
+        assert_eq!(shown(Some("old\n"), None), "--- /etc/nginx/shop\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n");
     }
 }

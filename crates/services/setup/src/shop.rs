@@ -436,9 +436,14 @@ server { listen 443 ssl; server_name blog.example; }
     }
 
     fn lines_added(before: &str, after: &str) -> Vec<String> {
-        let diff = similar::TextDiff::from_lines(before, after);
-        let changes = diff.iter_all_changes().filter(|change| change.tag() != similar::ChangeTag::Equal);
-        changes.map(|change| format!("{}{}", change.tag(), change.value().trim_end())).collect()
+        let patch = diffy::create_patch(before, after);
+        let lines = patch.hunks().iter().flat_map(diffy::Hunk::lines);
+        let changed = lines.filter_map(|line| match line {
+            diffy::Line::Context(_) => None,
+            diffy::Line::Delete(line) => Some(format!("-{}", line.trim_end())),
+            diffy::Line::Insert(line) => Some(format!("+{}", line.trim_end())),
+        });
+        changed.collect()
     }
 
     #[test]

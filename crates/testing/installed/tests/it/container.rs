@@ -4,11 +4,15 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use emulators::workspace;
 use tempfile::TempDir;
+
+/// Of the tests beside each other, one fetches.
+static FETCHING: Mutex<()> = Mutex::new(());
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -155,6 +159,7 @@ impl Drop for Container {
 /// A small Debian with systemd and these packages, as a tar archive of this name. It is fetched once.
 fn debian(name: &str, packages: &[&str]) -> PathBuf {
     let archive = workspace::tools().join(name).with_extension("tar");
+    let _alone = FETCHING.lock().unwrap_or_else(PoisonError::into_inner);
     if !archive.exists() {
         let new = archive.with_extension("new.tar");
         let all = [&["systemd", "systemd-sysv", "dbus", "adduser"], packages].concat().join(",");

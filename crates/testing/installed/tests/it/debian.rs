@@ -30,11 +30,11 @@ fn configure(container: &Container, port: u16) -> String {
     ours
 }
 
-/// Waits until the room takes orders, which is after it listens.
+/// Waits until the room takes orders, which is after it listens. Until it runs, its file answers, with the time when it stopped.
 fn until_it_answers(container: &Container) {
     container.run(
-        "for i in $(seq 100); do if beekeeper status spring-sale --local --data /var/lib/beekeeper >/dev/null 2>&1; \
-         then exit 0; fi; sleep 0.1; done; exit 1",
+        "for i in $(seq 100); do status=$(beekeeper status spring-sale --local --json --data /var/lib/beekeeper 2>/dev/null) && \
+         case $status in *stopped_at*) ;; *) exit 0 ;; esac; sleep 0.1; done; exit 1",
     );
 }
 
