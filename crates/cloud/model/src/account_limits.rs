@@ -66,6 +66,11 @@ impl AccountLimit {
         }
     }
 
+    /// Whether it is one of API Gateway's.
+    pub fn is_of_api(self) -> bool {
+        matches!(self, Self::ApiRequests | Self::ApiBurst)
+    }
+
     pub fn service(self) -> &'static str {
         &self.fact().service
     }

@@ -75,17 +75,17 @@ impl Capacity {
         let exceeds = |traffic: Traffic| traffic.exceeds(limits, room);
         Self {
             joins_per_second: most(1_000_000, Limit::NewEnvironments, |joins| {
-                exceeds(Traffic::of_line(number(joins), waiting, room.rate, true))
+                exceeds(Traffic::of_line(number(joins), waiting, room.rate, room.edge).suddenly(room))
             }),
             crowd,
             waiting: most(whole(most_who_wait(room.rate)), Limit::Retention, |people| {
                 let joins_per_second = f64::from(room.rate.get()) / 60.0;
-                exceeds(Traffic::of_line(joins_per_second, number(people), room.rate, false))
+                exceeds(Traffic::of_line(joins_per_second, number(people), room.rate, room.edge))
             }),
-            kept_up: most(largest, Limit::LargestRate, |rate| exceeds(Traffic::kept_up(at(rate)))),
+            kept_up: most(largest, Limit::LargestRate, |rate| exceeds(Traffic::kept_up(at(rate), room.edge))),
             released: most(largest, Limit::LargestRate, |rate| {
                 let waiting = number(crowd).min(most_who_wait(at(rate)));
-                exceeds(Traffic::of_line(0.0, waiting, at(rate), false))
+                exceeds(Traffic::of_line(0.0, waiting, at(rate), room.edge))
             }),
         }
     }
@@ -187,6 +187,51 @@ mod tests {
         limits.table_reads = 900_000.0;
         let most = Capacity::of(&limits, &warm, 0).kept_up;
         assert_eq!(most, Bound { most: u64::from(Rate::MAX.get()), limit: Limit::LargestRate });
+    }
+
+    #[test]
+    fn behind_an_edge_functions_end_what_api_gateway_ended() {
+        let usual = AccountLimits::default_in("us-east-1");
+        let alone = Capacity::of(&usual, &room(1000), 150_000);
+        let behind = Capacity::of(&usual, &room(1000).behind_edge(), 150_000);
+        let joins = behind.joins_per_second;
+        assert!(
+            joins.limit == Limit::Concurrency && joins.most > 3 * alone.joins_per_second.most / 2,
+            "{behind:?}"
+        );
+        assert!(behind.waiting.most > alone.waiting.most, "{alone:?} {behind:?}");
+        let newer = AccountLimits::default_in("eu-central-2");
+        assert_eq!(
+            Capacity::of(&newer, &room(1000).behind_edge(), 150_000).joins_per_second,
+            joins,
+            "no API"
+        );
+    }
+
+    /// Each of them needs a function for the door and one for their page's first poll, and Lambda starts a thousand in ten seconds.
+    #[test]
+    fn five_thousand_a_second_join_an_edge_in_an_account_with_1050_functions() {
+        let joins = |concurrency, warm_reads| {
+            let limits = AccountLimits { concurrency, ..AccountLimits::default_in("us-east-1") };
+            let room = ModelledRoom { warm_reads, reserved_consumers: 10, ..room(1000).behind_edge() };
+            Capacity::of(&limits, &room, 150_000).joins_per_second
+        };
+        assert_eq!(joins(1050.0, 24_000.0), Bound { most: 5000, limit: Limit::NewEnvironments });
+        assert_eq!(joins(1020.0, 24_000.0).limit, Limit::Concurrency);
+        assert_eq!(joins(1050.0, 12_000.0).limit, Limit::StatusCopies);
+        assert_eq!(joins(20_000.0, 24_000.0).most, 5000, "nothing raises it");
+    }
+
+    #[test]
+    fn ten_million_wait_behind_an_edge_in_an_account_with_3000_functions() {
+        let waiting = |concurrency, warm_reads| {
+            let limits = AccountLimits { concurrency, ..AccountLimits::default_in("us-east-1") };
+            Capacity::of(&limits, &ModelledRoom { warm_reads, ..room(1000).behind_edge() }, 0).waiting
+        };
+        assert_eq!(waiting(1000.0, 12_000.0).limit, Limit::StatusCopies);
+        assert_eq!(waiting(1000.0, 60_000.0).limit, Limit::Concurrency);
+        assert!(waiting(1000.0, 60_000.0).most < 10_000_000);
+        assert!(waiting(3000.0, 60_000.0).most > 10_000_000, "{:?}", waiting(3000.0, 60_000.0));
     }
 
     #[test]

@@ -7,12 +7,13 @@ use crate::ModelledRoom;
 use crate::facts::{facts, prices};
 use crate::visit::{Visit, requests_of_join};
 use crate::work::{
-    ALARM_METRICS, CAME_WRITES, CONSUMER_GB, DOCUMENT_KB, DOOR_LIMIT_ALARM_METRICS, FILE_KB,
-    JOIN_QUEUE_CALLS, METRICS, MINUTE_QUEUE_CALLS, MINUTE_READS, MINUTE_WRITES, POLL_KB, POLL_READS,
-    PRODUCER_GB, RELEASE_QUEUE_CALLS, RELEASE_WRITES, SLICE_READS, SLICE_SECONDS, SLICE_VISITORS,
-    SLICE_WRITES, STRAIGHT_WRITES, THROTTLE_ALARM_METRICS, THROTTLE_METRICS, THROTTLE_READS,
-    THROTTLE_SECONDS, THROTTLE_WRITES, TRIGGER_GB, TRIGGER_LOG_KB, TRIGGER_QUEUE_CALLS, TRIGGER_READS,
-    TRIGGER_SECONDS, TRIGGER_WRITES, TURN_READS, VISIT_KB, VISIT_LOG_KB, leases_per_join, producers,
+    ALARM_METRICS, API_ALARM_METRICS, CAME_WRITES, CHECK_READS, CONSUMER_GB, DOCUMENT_KB,
+    DOOR_LIMIT_ALARM_METRICS, EDGE_ALARM_METRICS, EDGE_POLL_READS, EdgeCopies, FILE_KB, JOIN_QUEUE_CALLS,
+    METRICS, MINUTE_QUEUE_CALLS, MINUTE_READS, MINUTE_WRITES, POLL_KB, POLL_READS, PRODUCER_GB, READ_LOG_KB,
+    RELEASE_QUEUE_CALLS, RELEASE_WRITES, SLICE_READS, SLICE_SECONDS, SLICE_VISITORS, SLICE_WRITES,
+    STRAIGHT_WRITES, THROTTLE_ALARM_METRICS, THROTTLE_METRICS, THROTTLE_READS, THROTTLE_SECONDS,
+    THROTTLE_WRITES, TRIGGER_GB, TRIGGER_LOG_KB, TRIGGER_QUEUE_CALLS, TRIGGER_READS, TRIGGER_SECONDS,
+    TRIGGER_WRITES, TURN_READS, VISIT_KB, VISIT_LOG_KB, leases_per_join, producers,
 };
 
 const HOURS_PER_MONTH: f64 = 730.0;
@@ -35,10 +36,14 @@ pub struct EventCosts {
     pub wait_minutes: f64,
     /// How often each of them polls.
     pub polls: u32,
+    /// How often each asks what an edge says to everybody.
+    pub shared_polls: u32,
     /// The least: nobody reloads, and nobody opens a second tab.
     pub dollars: f64,
     /// A fifth of the visitors reload once, and a fifth keep a second tab open.
     pub dollars_with_reloads: f64,
+    /// Behind an edge: the least, without what CloudFront's free tier takes off, if the account uses it for nothing else.
+    pub dollars_after_free_tier: Option<f64>,
     /// By service, the least.
     pub lines: Vec<CostLine>,
 }
@@ -57,13 +62,17 @@ pub struct StandingCosts {
 pub struct EventWork {
     pub joins: f64,
     pub polls: f64,
+    /// Polls that an edge answers.
+    pub shared_polls: f64,
+    /// How often the shop's pages ask whether a visitor may be there.
+    pub client_checks: f64,
     /// Visitors whose turn it is, and who come to the door once more.
     pub turns: f64,
     /// Visitors who go straight in, without a place in line.
     pub straight: f64,
     /// Visits of people who have a place already: they reload, or open a second tab.
     pub returns: f64,
-    /// Visits to the door for which no function was free. API Gateway charges for them all the same.
+    /// Requests for which no function was free. API Gateway or CloudFront charges for them all the same.
     pub refused_visits: f64,
     pub releases: f64,
     /// For so many minutes somebody is released.
@@ -75,29 +84,39 @@ pub struct EventWork {
 impl EventCosts {
     /// So many visitors, who wait so long each, are released at the room's rate.
     pub fn of(room: &ModelledRoom, visitors: u64, wait_minutes: f64) -> Self {
-        let polls = Visit::waiting(wait_minutes, room.rate, room.further_files).polls;
+        let Visit { polls, shared_polls, .. } = Visit::waiting(wait_minutes, room);
         #[expect(clippy::cast_precision_loss, reason = "a number of people")]
         let people = visitors as f64;
         let releasing_minutes = people / f64::from(room.rate.get());
         let work = EventWork {
             joins: people,
             polls: people * f64::from(polls),
+            shared_polls: people * f64::from(shared_polls),
             turns: people,
-            straight: 0.0,
-            returns: 0.0,
-            refused_visits: 0.0,
             releases: people,
             releasing_minutes,
             minutes: releasing_minutes + wait_minutes,
+            ..EventWork::default()
         };
         let restless = EventWork {
             polls: work.polls + people * RESTLESS * f64::from(polls + 1),
+            shared_polls: work.shared_polls + people * RESTLESS * f64::from(shared_polls),
             returns: people * RESTLESS * 2.0,
             ..work
         };
         let lines = work.costs(room);
         let (dollars, dollars_with_reloads) = (sum(&lines), sum(&restless.costs(room)));
-        Self { visitors, wait_minutes, polls, dollars, dollars_with_reloads, lines }
+        let dollars_after_free_tier = room.edge.then(|| dollars - work.free_of_edge(room));
+        Self {
+            visitors,
+            wait_minutes,
+            polls,
+            shared_polls,
+            dollars,
+            dollars_with_reloads,
+            dollars_after_free_tier,
+            lines,
+        }
     }
 }
 
@@ -106,45 +125,66 @@ impl EventWork {
     pub fn straight(room: &ModelledRoom, visitors: u64) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "a number of people")]
         let straight = visitors as f64;
-        Self {
-            joins: 0.0,
-            polls: 0.0,
-            turns: 0.0,
-            straight,
-            returns: 0.0,
-            refused_visits: 0.0,
-            releases: 0.0,
-            releasing_minutes: 0.0,
-            minutes: straight / f64::from(room.rate.get()),
-        }
+        Self { straight, minutes: straight / f64::from(room.rate.get()), ..Self::default() }
+    }
+
+    /// All requests to API Gateway, or to CloudFront.
+    fn requests(&self, room: &ModelledRoom) -> f64 {
+        self.arrivals() * requests_of_join(room.further_files)
+            + self.polls
+            + self.shared_polls
+            + self.client_checks
+            + self.turns
+            + self.straight
+            + self.refused_visits
+    }
+
+    fn arrivals(&self) -> f64 {
+        self.joins + self.returns
+    }
+
+    fn visits(&self) -> f64 {
+        self.arrivals() + self.turns + self.straight
+    }
+
+    /// What is sent to visitors, in kilobytes.
+    fn sent_kb(&self, room: &ModelledRoom) -> f64 {
+        self.arrivals() * (DOCUMENT_KB + f64::from(room.further_files) * FILE_KB)
+            + (self.polls + self.shared_polls + self.client_checks) * POLL_KB
+            + self.visits() * VISIT_KB
+    }
+
+    /// What CloudFront's free tier takes off in a month in which the account uses it for nothing else.
+    pub fn free_of_edge(&self, room: &ModelledRoom) -> f64 {
+        let (fixed, prices) = (&facts().fixed, prices());
+        let free_requests = self.requests(room).min(fixed.edge_free_requests.value);
+        let free_gb = (self.sent_kb(room) / KB_PER_GB).min(fixed.edge_free_gb.value);
+        free_requests * prices.edge_request.each() + free_gb * prices.edge_gb_out.each()
     }
 
     /// What it costs, by service. One sum, in which each line uses what those above it counted, so it is longer than a screen.
     pub fn costs(&self, room: &ModelledRoom) -> Vec<CostLine> {
         let Self {
-            joins,
-            polls,
-            turns,
-            straight,
-            returns,
-            refused_visits,
-            releases,
-            releasing_minutes,
-            minutes,
+            joins, polls, client_checks, turns, straight, releases, releasing_minutes, minutes, ..
         } = *self;
         let rate = f64::from(room.rate.get());
         let slices = releasing_minutes * (rate / f64::from(SLICE_VISITORS)).ceil();
         let files = f64::from(room.further_files);
-        let arrivals = joins + returns;
-        let requests =
-            arrivals * requests_of_join(room.further_files) + polls + turns + straight + refused_visits;
-        let visits = arrivals + turns + straight;
+        let (arrivals, visits, requests) = (self.arrivals(), self.visits(), self.requests(room));
+        // What an edge's caches ask for as long as anybody is there.
+        let copies = EdgeCopies::per_second(room);
+        let seconds = minutes * 60.0;
+        // What functions answer that only reads.
+        let reading = if room.edge { polls + client_checks + copies.all() * seconds } else { 0.0 };
         let prices = prices();
         let second = gb_second(room.architecture);
-        // The producer that answers the door reads the room once a second, for all visits of that second.
-        let reads = polls * POLL_READS
+        let poll_reads = if room.edge { EDGE_POLL_READS } else { POLL_READS };
+        // The producer reads the room once a second, for all requests of that second.
+        let reads = polls * poll_reads
+            + client_checks * CHECK_READS
+            + copies.reads() * seconds
             + turns * TURN_READS
-            + visits * producers(1.0, room.times).min(1.0)
+            + (visits + reading) * producers(1.0, room.times).min(1.0)
             + slices * SLICE_READS
             + releasing_minutes * MINUTE_READS;
         let writes = joins * leases_per_join()
@@ -153,13 +193,28 @@ impl EventWork {
             + if room.counts_turnout { turns * CAME_WRITES } else { 0.0 }
             + slices * SLICE_WRITES
             + releasing_minutes * MINUTE_WRITES;
-        let sent_kb = arrivals * (DOCUMENT_KB + files * FILE_KB) + polls * POLL_KB + visits * VISIT_KB;
+        let object_reads = if room.edge { copies.files * seconds } else { arrivals * (1.0 + files) };
+        let gb_out = self.sent_kb(room) / KB_PER_GB;
+        let (answering, sending) = if room.edge {
+            // Personal answers and copies come from the function.
+            let gb_in = ((polls + client_checks + (copies.statuses + copies.keys) * seconds) * POLL_KB
+                + visits * VISIT_KB
+                + copies.files * seconds * DOCUMENT_KB)
+                / KB_PER_GB;
+            (
+                line("CloudFront", requests * prices.edge_request.each()),
+                gb_out * prices.edge_gb_out.each() + gb_in * prices.edge_gb_in.each(),
+            )
+        } else {
+            (line("API Gateway", requests * prices.api_request.each()), gb_out * prices.gb_out.each())
+        };
+        let logged_kb = visits * VISIT_LOG_KB + reading * READ_LOG_KB;
         let metric_hours = (minutes / 60.0).ceil() * METRICS;
         let mut lines = vec![
-            line("API Gateway", requests * prices.api_request.each()),
+            answering,
             line(
                 "Lambda",
-                visits * function(second, PRODUCER_GB, room.times.visit_seconds)
+                (visits + reading) * function(second, PRODUCER_GB, room.times.visit_seconds)
                     + slices * function(second, CONSUMER_GB, SLICE_SECONDS),
             ),
             line("DynamoDB", reads * prices.read_unit.each() + writes * prices.write_unit.each()),
@@ -170,9 +225,9 @@ impl EventWork {
                     + releasing_minutes * MINUTE_QUEUE_CALLS)
                     * prices.queue_call.each(),
             ),
-            line("S3", arrivals * (1.0 + files) * prices.object_read.each()),
-            line("data sent out", sent_kb / KB_PER_GB * prices.gb_out.each()),
-            line("logs", visits * VISIT_LOG_KB / KB_PER_GB * prices.gb_logged.each()),
+            line("S3", object_reads * prices.object_read.each()),
+            line("data sent out", sending),
+            line("logs", logged_kb / KB_PER_GB * prices.gb_logged.each()),
             line("metrics", metric_hours * prices.metric.each() / HOURS_PER_MONTH),
         ];
         if room.firewall.rules() > 0 {
@@ -198,6 +253,8 @@ impl StandingCosts {
         let mut options = Vec::new();
         if room.alarms {
             let watched = ALARM_METRICS
+                + if room.api { API_ALARM_METRICS } else { 0.0 }
+                + if room.edge { EDGE_ALARM_METRICS } else { 0.0 }
                 + if room.throttle { THROTTLE_ALARM_METRICS } else { 0.0 }
                 + if room.firewall.door_limit { DOOR_LIMIT_ALARM_METRICS } else { 0.0 };
             options.push(line("alarms", watched * prices.alarm_metric.each()));
@@ -333,6 +390,40 @@ mod tests {
         assert!((joined - 0.4).abs() < 1e-9 && (released - 0.08).abs() < 1e-9, "{joined} {released}");
         let refused = costs("API Gateway", EventWork { refused_visits: 1e6, ..nothing });
         assert!((refused - 3.5).abs() < 1e-9, "{refused}");
+    }
+
+    #[test]
+    fn an_edge_costs_cloudfront_instead_of_api_gateway() {
+        let names =
+            |room: &ModelledRoom| a_million(room).lines.iter().map(|line| line.name).collect::<Vec<_>>();
+        let (alone, behind) = (room(1000), room(1000).behind_edge());
+        assert_eq!(names(&alone)[0], "API Gateway");
+        assert_eq!(names(&behind)[0], "CloudFront");
+        assert_eq!(names(&alone)[1..], names(&behind)[1..]);
+        assert_eq!(a_million(&alone).dollars_after_free_tier, None);
+        let refused = EventWork { refused_visits: 1e6, ..EventWork::default() };
+        assert!((refused.costs(&behind)[0].dollars - 1.0).abs() < 1e-9, "{:?}", refused.costs(&behind));
+    }
+
+    #[test]
+    fn the_free_tier_takes_off_no_more_than_there_is() {
+        let behind = room(1000).behind_edge();
+        let event = |visitors| EventCosts::of(&behind, visitors, WAIT_MINUTES.into());
+        let free = |visitors| {
+            let costs = event(visitors);
+            costs.dollars - costs.dollars_after_free_tier.unwrap()
+        };
+        let of_edge = |visitors: u64| {
+            event(visitors)
+                .lines
+                .iter()
+                .filter(|line| ["CloudFront", "data sent out"].contains(&line.name))
+                .map(|line| line.dollars)
+                .sum::<f64>()
+        };
+        assert!((free(100_000) - of_edge(100_000)).abs() < 1e-9, "a small crowd is free");
+        // Ten million requests, and a terabyte.
+        assert!((free(100_000_000) - 10.0 - 85.0).abs() < 1e-9, "{}", free(100_000_000));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Facts {
-    /// When the numbers were last looked up.
+    /// When the numbers were last looked up that have no date of their own.
     pub date: String,
     pub(crate) account: AccountFacts,
     pub(crate) newer_regions: NewerRegions,
@@ -30,6 +30,8 @@ pub struct Fact {
     per: f64,
     #[serde(rename = "note", default)]
     _note: String,
+    #[serde(rename = "date")]
+    _date: Option<String>,
 }
 
 /// A limit of an account, which it may have raised.
@@ -86,6 +88,10 @@ pub struct FixedFacts {
     pub(crate) message_retention: Fact,
     pub header_bytes: Fact,
     pub(crate) object_reads: Fact,
+    pub(crate) edge_requests: Fact,
+    pub(crate) edge_caches: Fact,
+    pub(crate) edge_free_requests: Fact,
+    pub(crate) edge_free_gb: Fact,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -102,6 +108,9 @@ pub(crate) struct PriceFacts {
     pub(crate) warm_write: Fact,
     pub(crate) object_read: Fact,
     pub(crate) gb_out: Fact,
+    pub(crate) edge_request: Fact,
+    pub(crate) edge_gb_out: Fact,
+    pub(crate) edge_gb_in: Fact,
     pub(crate) gb_logged: Fact,
     pub(crate) metric: Fact,
     pub(crate) alarm_metric: Fact,

@@ -12,6 +12,8 @@ pub enum Limit {
     ApiRequests,
     /// The room's own `requests_per_second`.
     RoomRequests,
+    /// What a distribution takes of an edge.
+    EdgeRequests,
     /// How many functions the account may run at the same time.
     Concurrency,
     /// How many environments a function may add in ten seconds.
@@ -40,9 +42,10 @@ pub enum Limit {
 }
 
 impl Limit {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::ApiRequests,
         Self::RoomRequests,
+        Self::EdgeRequests,
         Self::Concurrency,
         Self::NewEnvironments,
         Self::TicketCounter,
@@ -62,6 +65,7 @@ impl Limit {
         match self {
             Self::ApiRequests => "API Gateway's requests a second",
             Self::RoomRequests => "the room's own requests_per_second",
+            Self::EdgeRequests => "CloudFront's requests a second",
             Self::Concurrency => "the functions that may run at the same time",
             Self::NewEnvironments => "how fast Lambda starts functions",
             Self::TicketCounter => "the one item that numbers the line",
@@ -83,6 +87,9 @@ impl Limit {
         match self {
             Self::ApiRequests => AccountLimit::ApiRequests.advice(),
             Self::RoomRequests => "raise requests_per_second in the room's configuration file, or remove it".into(),
+            Self::EdgeRequests => {
+                "ask AWS for more, which is free: Service Quotas, Amazon CloudFront, requests per second of a distribution".into()
+            }
             Self::Concurrency => AccountLimit::Concurrency.advice(),
             Self::NewEnvironments => "let people come over a minute instead of at one moment: nothing raises it".into(),
             Self::StatusCopies => {

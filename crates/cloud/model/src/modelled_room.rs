@@ -27,8 +27,10 @@ pub struct ModelledRoom {
     pub throttle: bool,
     pub alarms: bool,
     pub firewall: Firewall,
-    /// Whether CloudFront answers visitors, and no API.
+    /// Whether visitors come through CloudFront.
     pub edge: bool,
+    /// Whether there is an API, also beside an edge while the room's domain moves from one to the other.
+    pub api: bool,
     pub times: FunctionTimes,
 }
 
@@ -71,6 +73,7 @@ impl ModelledRoom {
             alarms: false,
             firewall: Firewall::default(),
             edge: false,
+            api: true,
             times: FunctionTimes::default(),
         }
     }
@@ -96,8 +99,15 @@ impl ModelledRoom {
             alarms: config.alarm_email.is_some(),
             firewall: Firewall::of(config),
             edge: config.edge().answers(),
+            api: config.edge().has_api(),
             times: FunctionTimes::default(),
         }
+    }
+
+    /// The same behind an edge, and without an API.
+    #[must_use]
+    pub fn behind_edge(self) -> Self {
+        Self { edge: true, api: false, ..self }
     }
 
     /// How many partitions the table has at least: each serves so much and no more. AWS does not say the number.

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::facts::facts;
+use crate::traffic::{environments_per_visit, visits_per_second};
 use crate::{AccountLimits, Bound, Capacity, EventCosts, ModelledRoom};
 
 /// A crowd that comes at one moment, and is released at the room's rate.
@@ -21,6 +23,9 @@ pub struct Outlook {
     pub dollars: f64,
     /// The same if a fifth of them reload, and a fifth open a second tab.
     pub dollars_with_reloads: f64,
+    /// Behind an edge: `dollars` without what CloudFront's free tier takes off, if the account uses it for nothing else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dollars_after_free_tier: Option<f64>,
 }
 
 impl Outlook {
@@ -45,6 +50,7 @@ impl Outlook {
             last_waits_minutes,
             dollars: costs.dollars,
             dollars_with_reloads: costs.dollars_with_reloads,
+            dollars_after_free_tier: costs.dollars_after_free_tier,
         }
     }
 
@@ -61,10 +67,17 @@ impl Outlook {
     }
 }
 
-/// How many requests to the room API Gateway takes at the same moment.
+/// How many visitors the door takes at the same moment: as many as API Gateway does, and behind an edge, which holds nobody back,
+/// as many as Lambda starts functions for.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of requests")]
 fn taken_at_once(limits: &AccountLimits, room: &ModelledRoom) -> u64 {
-    room.request_burst.map_or(limits.api_burst, |own| own.min(limits.api_burst)) as u64
+    let taken = if room.edge {
+        let functions = visits_per_second(limits, room, room.rate) * environments_per_visit(room);
+        functions.min(facts().fixed.new_environments.value)
+    } else {
+        room.request_burst.map_or(limits.api_burst, |own| own.min(limits.api_burst))
+    };
+    taken as u64
 }
 
 #[cfg(test)]
@@ -101,6 +114,20 @@ mod tests {
             Outlook::of(&limits, &room, 20_000).refused_at_first
         };
         assert_eq!([None, Some(500.0), Some(9000.0)].map(refused), [15_000, 19_500, 15_000]);
+    }
+
+    #[test]
+    fn behind_an_edge_functions_say_how_many_are_refused_at_first() {
+        let refused = |concurrency| {
+            let limits = AccountLimits { concurrency, ..AccountLimits::default_in("us-east-1") };
+            let room = ModelledRoom::new(Rate::new(3000).unwrap()).behind_edge();
+            let outlook = Outlook::of(&limits, &room, 20_000);
+            assert!(outlook.dollars_after_free_tier < Some(outlook.dollars), "{outlook:?}");
+            outlook.refused_at_first
+        };
+        assert_eq!(refused(20_000.0), 19_000, "Lambda starts a thousand");
+        // Consumers, the trigger and the edge's copies need some.
+        assert!((19_900..20_000).contains(&refused(100.0)), "{}", refused(100.0));
     }
 
     #[test]

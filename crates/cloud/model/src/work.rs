@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use waitroom::{BATCH, SLICE_BATCHES, TicketBlock, Timestamp};
 
+use crate::ModelledRoom;
 use crate::facts::facts;
 
 pub(crate) const PRODUCER_GB: f64 = 0.5;
@@ -54,6 +55,10 @@ pub(crate) const STATUS_COPIES: u32 = 16;
 /// A poll reads a copy of the status and the visitor's admission, eventually consistent: half a unit each, also if there is no
 /// admission.
 pub(crate) const POLL_READS: f64 = 1.0;
+/// Behind an edge, a function answers it, and reads the admission consistently. It reads the room once a second, as the door does.
+pub(crate) const EDGE_POLL_READS: f64 = 1.5;
+/// The shop's client check reads what a poll reads, and behind an edge only the admission.
+pub(crate) const CHECK_READS: f64 = 1.0;
 /// A visitor whose turn it is: the door reads the admission.
 pub(crate) const TURN_READS: f64 = 1.0;
 /// A consumer writes the admission, which is smaller than a kilobyte.
@@ -87,8 +92,11 @@ pub(crate) const THROTTLE_METRICS: f64 = 3.0;
 
 /// Joined, Entered, Admitted, Waiting and Rate: sent while somebody joins, waits or is released.
 pub(crate) const METRICS: f64 = 5.0;
-/// What the alarms of the template watch, two more of the throttle, and one of the firewall's limit at the door.
-pub(crate) const ALARM_METRICS: f64 = 17.0;
+/// What the alarms of the template watch, and what those in addition that are of the API, of an edge, of the throttle and of the
+/// firewall's limit at the door.
+pub(crate) const ALARM_METRICS: f64 = 15.0;
+pub(crate) const API_ALARM_METRICS: f64 = 2.0;
+pub(crate) const EDGE_ALARM_METRICS: f64 = 2.0;
 pub(crate) const THROTTLE_ALARM_METRICS: f64 = 2.0;
 pub(crate) const DOOR_LIMIT_ALARM_METRICS: f64 = 1.0;
 
@@ -99,6 +107,42 @@ pub(crate) const POLL_KB: f64 = 0.8;
 pub(crate) const VISIT_KB: f64 = 1.2;
 /// Lambda's three lines for a visit, and the metric of a join or of a visitor who comes for their pass.
 pub(crate) const VISIT_LOG_KB: f64 = 0.5;
+/// Lambda's three lines alone, for what a function only reads.
+pub(crate) const READ_LOG_KB: f64 = 0.4;
+
+/// How often a second each of an edge's caches asks for what it keeps for everybody, as long as somebody asks there: the status
+/// for a second, keys for five, and each file of the page for sixty.
+pub(crate) const STATUS_COPIES_PER_SECOND: f64 = 1.0;
+pub(crate) const KEY_COPIES_PER_SECOND: f64 = 1.0 / 5.0;
+pub(crate) const FILE_COPIES_PER_SECOND: f64 = 1.0 / 60.0;
+
+/// What all of an edge's caches together ask for in a second, at most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct EdgeCopies {
+    pub(crate) statuses: f64,
+    pub(crate) keys: f64,
+    pub(crate) files: f64,
+}
+
+impl EdgeCopies {
+    pub(crate) fn per_second(room: &ModelledRoom) -> Self {
+        let caches = if room.edge { facts().fixed.edge_caches.value } else { 0.0 };
+        Self {
+            statuses: caches * STATUS_COPIES_PER_SECOND,
+            keys: caches * KEY_COPIES_PER_SECOND,
+            files: caches * FILE_COPIES_PER_SECOND * f64::from(1 + room.further_files),
+        }
+    }
+
+    pub(crate) fn all(self) -> f64 {
+        self.statuses + self.keys + self.files
+    }
+
+    /// In read units: a copy of the status, and the record of the keys.
+    pub(crate) fn reads(self) -> f64 {
+        self.statuses * 0.5 + self.keys
+    }
+}
 
 /// How many environments of the producer serve this many visits a second: as many as work at the same moment, and no fewer
 /// than Lambda gives them requests.
@@ -203,6 +247,23 @@ mod tests {
     fn a_busy_producer_leases_about_sixteen_tickets_at_once() {
         let leases = leases_per_join();
         assert!((0.05..0.08).contains(&leases), "{leases}");
+    }
+
+    #[test]
+    fn an_edge_keeps_answers_for_as_long_as_the_routes_say() {
+        let kept = |path: &str| {
+            let route = routes::ROUTES.iter().find(|route| route.path == path).unwrap();
+            let (_, control) = route.headers.iter().find(|(name, _)| *name == "cache-control").unwrap();
+            let seconds = |key: &str| control.split(", ").find_map(|part| part.strip_prefix(key));
+            seconds("s-maxage=").or(seconds("max-age=")).unwrap().parse::<f64>().unwrap()
+        };
+        for (path, per_second) in [
+            ("/status", STATUS_COPIES_PER_SECOND),
+            ("/.well-known/jwks.json", KEY_COPIES_PER_SECOND),
+            ("/wait/{file}", FILE_COPIES_PER_SECOND),
+        ] {
+            assert!((kept(path) * per_second - 1.0).abs() < 1e-9, "{path}");
+        }
     }
 
     /// The memory of a function of the template, in gigabytes.

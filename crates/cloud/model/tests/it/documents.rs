@@ -1,8 +1,9 @@
 //! The documents say what the model says. A test that fails prints what belongs into the document.
 
 use aws_model::{
-    AccountLimits, Bound, CONFIDENCE, Capacity, EventCosts, Firewall, Limit, ModelledRoom, NEWER_REGION,
-    StandingCosts, Visit, WAIT_MINUTES, chance_of_at_most, environments_per_visit, facts, warm_costs,
+    AccountLimits, Bound, CONFIDENCE, Capacity, EventCosts, EventWork, Firewall, Limit, ModelledRoom,
+    NEWER_REGION, Reservation, StandingCosts, Visit, WAIT_MINUTES, chance_of_at_most, environments_per_visit,
+    facts, warm_costs,
 };
 use document::words::{about, count, dollars};
 use waitroom::{Place, Rate, RoomId, Scheme};
@@ -77,6 +78,50 @@ fn the_crowd_that_each_account_bears() {
 }
 
 #[test]
+fn the_crowd_that_a_room_behind_an_edge_bears() {
+    let cell = |bound: Bound| format!("{}: {}", about(bound.most), bound.limit.name());
+    let usual = AccountLimits::default_in("us-east-1");
+    let accounts = [
+        ("usual limits", usual.concurrency, 12_000.0),
+        ("1,050 functions, `warm_reads = 24000`", 1050.0, 24_000.0),
+        ("3,000 functions, `warm_reads = 60000`", 3000.0, 60_000.0),
+        ("ten functions", 10.0, 12_000.0),
+    ];
+    let rows = accounts.map(|(name, concurrency, warm_reads)| {
+        let limits = AccountLimits { concurrency, ..usual.clone() };
+        let reserved_consumers = Reservation::that_fits(Rate::new(RATE).unwrap(), concurrency).consumers;
+        let room = ModelledRoom { warm_reads, reserved_consumers, ..room(RATE).behind_edge() };
+        let capacity = Capacity::of(&limits, &room, WAITING);
+        vec![
+            name.into(),
+            cell(capacity.joins_per_second),
+            cell(capacity.waiting),
+            cell(capacity.kept_up),
+            cell(capacity.released),
+        ]
+    });
+    let head =
+        ["", "joins a second", "people waiting", "kept up, a minute", "released from a line, a minute"];
+    assert_in(CROWD, "docs/crowd.md", &table(&head, rows));
+    let costs = a_million(&room(RATE).behind_edge());
+    let checks = |room: &ModelledRoom| {
+        let checks = EventWork { client_checks: 1e6, ..EventWork::default() };
+        dollars(checks.costs(room).iter().map(|line| line.dollars).sum())
+    };
+    let told = format!(
+        "A million visitors who wait ten minutes cost {} instead of {}, and {} with CloudFront's free tier of a month. A million of the \
+         shop's client checks come on top: {} instead of {}.",
+        dollars(costs.dollars),
+        dollars(a_million(&room(RATE)).dollars),
+        dollars(costs.dollars_after_free_tier.unwrap()),
+        checks(&room(RATE).behind_edge()),
+        checks(&room(RATE)),
+    );
+    let on_one_line = CROWD.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_in(&on_one_line, "docs/crowd.md", &told);
+}
+
+#[test]
 fn what_ours_allows_beside_the_first_beekeepers_figures() {
     let limits = AccountLimits::default_in("us-east-1");
     let ours = Capacity::of(&limits, &room(RATE), WAITING);
@@ -131,7 +176,7 @@ fn what_a_rate_needs() {
 #[test]
 fn how_often_a_visitor_asks() {
     let rows = [1_u32, 3, 10, 30, 60, 150].map(|minutes| {
-        let visit = Visit::waiting(minutes.into(), Rate::new(RATE).unwrap(), 0);
+        let visit = Visit::waiting(minutes.into(), &room(RATE));
         let costs = EventCosts::of(&room(RATE), MILLION, minutes.into());
         vec![
             format!("{minutes} min"),

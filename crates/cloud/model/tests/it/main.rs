@@ -6,5 +6,6 @@
 )]
 
 mod documents;
+mod edge;
 mod need;
 mod polls;

@@ -19,13 +19,13 @@ impl Need {
         const MOST: u32 = 333;
         let limits = AccountLimits::default_in("");
         let default = ModelledRoom::new(rate);
-        let usage = Traffic::kept_up(rate).usage(&limits, &default);
+        let usage = Traffic::kept_up(rate, false).usage(&limits, &default);
         let used = |limit| usage.iter().find(|usage| usage.limit == limit).map_or(0.0, |usage| usage.used);
         let with = |partitions: u32| f64::from(partitions) * facts().fixed.key_reads.value;
         let serves = |warm_reads: &f64| {
             let room = ModelledRoom { warm_reads: *warm_reads, ..default.clone() };
             let is_of_reads = |limit| matches!(limit, Limit::StatusCopies | Limit::WarmReads);
-            let mut usage = Traffic::kept_up(rate).usage(&limits, &room).into_iter();
+            let mut usage = Traffic::kept_up(rate, false).usage(&limits, &room).into_iter();
             usage.all(|usage| !is_of_reads(usage.limit) || usage.used <= usage.available)
         };
         let warm_reads = (default.partitions()..=MOST).map(with).find(serves).unwrap_or(with(MOST));

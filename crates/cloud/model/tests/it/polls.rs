@@ -1,6 +1,6 @@
 //! A visitor of the model polls as often as the real page does.
 
-use aws_model::Visit;
+use aws_model::{ModelledRoom, Visit};
 use emulators::with_line_js;
 use serde_json::json;
 use waitroom::Rate;
@@ -35,7 +35,7 @@ fn a_visitor_polls_as_often_as_the_page_does() {
     let counted: Vec<u32> = serde_json::from_str(&printed).unwrap();
     let modelled: Vec<_> = cases
         .iter()
-        .map(|&(minutes, rate)| Visit::waiting(minutes, Rate::new(rate).unwrap(), 0).polls)
+        .map(|&(minutes, rate)| Visit::waiting(minutes, &ModelledRoom::new(Rate::new(rate).unwrap())).polls)
         .collect();
     assert_eq!(modelled, counted, "{cases:?}");
 }
