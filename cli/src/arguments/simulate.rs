@@ -115,6 +115,9 @@ pub(crate) struct ScenarioFlags {
     /// Region of the limits [default: the configured room's, or us-east-1]
     #[arg(long, conflicts_with = "local", value_parser = Region::named, hide = !KNOWS_AWS)]
     pub(crate) region: Option<Region>,
+    /// CloudFront answers visitors, instead of API Gateway [default: as the configured room]
+    #[arg(long, conflicts_with = "local", hide = !KNOWS_AWS)]
+    pub(crate) edge: bool,
     /// How many of a hundred leave while they wait [default: 0]
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true)]
     pub(crate) give_up: Option<f64>,
@@ -161,6 +164,7 @@ impl ScenarioFlags {
             early: self.early,
             orders: self.order,
             region: self.region,
+            edge: self.edge,
             give_up: self.give_up,
             never_enter: self.never_enter,
             shop_answers_in: self.shop_answers_in,

@@ -423,6 +423,29 @@ fn one_machine_has_neither_limits_nor_costs() {
 }
 
 #[test]
+fn an_edge_is_simulated_with_its_own_limits_and_costs_and_not_on_one_machine() {
+    let home = Home::new();
+    let answer: Value = serde_json::from_str(&simulated(&home, &["--edge", "--json"])).unwrap();
+    assert_eq!(answer["scenario"]["edge"], true);
+    assert_eq!(answer["costs"][0]["name"], "CloudFront");
+    assert!(answer["answered_by_edge"].as_u64() > Some(2000), "{answer}");
+    let said = simulated(&home, &["--edge"]);
+    for line in [
+        "a room behind CloudFront on AWS in us-east-1",
+        "CloudFront's requests a second",
+        "with CloudFront's free tier",
+    ] {
+        assert!(said.contains(line), "{line} in {said}");
+    }
+    assert!(!said.contains("API Gateway"), "{said}");
+    assert!(!simulated(&home, &[]).contains("CloudFront"));
+    for nonsense in [&["--local"][..], &["--limit", "api-burst=9"], &["--region", "eu-central-2"]] {
+        let output = home.run(&[&CROWD[..], &["--edge"], nonsense].concat());
+        assert_eq!(output.status.code(), Some(2), "{nonsense:?}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
 fn a_rate_that_was_found_is_enough() {
     let home = Home::new();
     let json = |more: &[&str]| -> Value {

@@ -15,6 +15,9 @@ pub struct ScenarioInputs {
     pub room: Option<String>,
     pub host: &'static str,
     pub region: Option<String>,
+    /// CloudFront in front, on AWS.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub edge: bool,
     pub visitors: u32,
     pub arrivals: String,
     pub rate: u32,
@@ -75,6 +78,7 @@ impl SimulationAnswer {
     pub(crate) fn crowd(&self) -> String {
         let inputs = &self.scenario;
         let place = match (inputs.host, &inputs.region) {
+            (_, Some(region)) if inputs.edge => format!("a room behind CloudFront on AWS in {region}"),
             (_, Some(region)) => format!("a room on AWS in {region}"),
             (_, None) => "a room on one machine".into(),
         };
@@ -135,10 +139,14 @@ impl SimulationAnswer {
                 ),
             }
         } else if refused > 0 {
-            let advice = AccountLimit::ApiBurst.advice();
+            let advice = if self.scenario.edge {
+                AccountLimit::Concurrency.advice()
+            } else {
+                format!("{}, or raise request_burst if the room has one", AccountLimit::ApiBurst.advice())
+            };
             format!(
                 "It holds, but {for_how_many}: no limit is exceeded in any second, and too many come at the same moment. What to do: \
-                 {advice}, or raise request_burst if the room has one."
+                 {advice}."
             )
         } else if (event.drained_after.is_some() || has_ended) && still_waiting == 0 {
             let too_late = match (too_late, event.sold_out_after) {

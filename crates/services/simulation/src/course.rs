@@ -23,6 +23,8 @@ impl MaybeAt {
 pub(crate) struct CountedSecond {
     pub(crate) joins: u32,
     pub(crate) polls: u32,
+    /// Polls that an edge answered.
+    pub(crate) shared: u32,
     /// Visitors whose turn it was, and who came to the door once more.
     pub(crate) turns: u32,
     /// Newcomers whom the door let straight in.

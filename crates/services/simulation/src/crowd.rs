@@ -9,7 +9,7 @@ use waitroom::Timestamp;
 
 use crate::agenda::{Agenda, SimulatedStep};
 use crate::course::{CountedCourse, MaybeAt, whole};
-use crate::door::{DoorGates, Producers, micros};
+use crate::door::{DoorGates, DoorRefusal, Producers};
 use crate::room::RoomOnClock;
 use crate::scenario::{CrowdHabits, Scenario};
 use crate::visitor::{SimulatedVisitor, VisitStage};
@@ -26,6 +26,8 @@ pub(crate) struct SimulatedCrowd {
     rng: StdRng,
     producers: Producers,
     gates: Option<DoorGates>,
+    /// What the edge says to everybody, and since when.
+    edge: Option<(u32, Polled)>,
     round_trip: u32,
 }
 
@@ -35,6 +37,8 @@ impl SimulatedCrowd {
     /// From a request to its answer, in milliseconds.
     const ROUND_TRIP_ON_AWS: u32 = 100;
     const ROUND_TRIP: u32 = 10;
+    /// An edge keeps an answer for so many milliseconds. All of its locations count as one here.
+    const KEPT_FOR: u32 = 1000;
     /// A visitor who is refused so often in a row, for about an hour, is not followed any further. If the limits let nearly
     /// nobody through, the run would take days.
     const MOST_REFUSALS: u8 = 120;
@@ -50,6 +54,7 @@ impl SimulatedCrowd {
             rng: StdRng::seed_from_u64(scenario.seed ^ 0x00C0_FFEE),
             producers: Producers::new(account),
             gates: account.filter(|_| scenario.refuses).map(|account| DoorGates::new(account, scenario)),
+            edge: None,
             round_trip: if account.is_some() { Self::ROUND_TRIP_ON_AWS } else { Self::ROUND_TRIP },
         }
     }
@@ -107,22 +112,28 @@ impl SimulatedCrowd {
                 }
                 self.hear(room, step, Heard::Document);
             }
-            // No simulated room has an edge.
-            AskedFor::Poll | AskedFor::Status => self.poll(room, step, now),
+            AskedFor::Poll => self.poll(room, step, now),
+            AskedFor::Status => self.ask_edge(room, step, now),
         }
         false
     }
 
+    fn ask_edge(&mut self, room: &RoomOnClock, step: SimulatedStep, now: Timestamp) {
+        let at = step.at();
+        self.course.at(at).shared += 1;
+        let kept = self.edge.filter(|(since, _)| at - since < Self::KEPT_FOR);
+        let (since, polled) = kept.unwrap_or_else(|| (at, room.told(now)));
+        self.edge = Some((since, polled));
+        self.hear(room, step, Heard::Status { polled, age: f64::from(at - since) });
+    }
+
     fn is_let_through(&mut self, at: u32, what: AskedFor) -> bool {
         let Some(gates) = &mut self.gates else { return true };
-        if !gates.api.lets_through(micros(at)) {
-            return false;
-        }
-        if what == AskedFor::Door && !gates.functions.lets_through(micros(at)) {
+        let refusal = gates.let_through(at, what).err();
+        if refusal == Some(DoorRefusal::NoFunction) {
             self.course.at(at).refused_visits += 1;
-            return false;
         }
-        true
+        refusal.is_none()
     }
 
     fn be_refused(&mut self, room: &RoomOnClock, step: SimulatedStep) {

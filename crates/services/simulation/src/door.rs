@@ -1,6 +1,7 @@
 //! The room's door, as far as it keeps visitors waiting: AWS's limits, and the numbers that its functions have reserved.
 
 use aws_model::Limit;
+use page::visitor::AskedFor;
 use rand::RngExt;
 use rand::rngs::StdRng;
 use waitroom::{Ticket, TicketBlock, Timestamp};
@@ -12,10 +13,18 @@ use crate::scenario::{AwsAccount, Scenario};
 
 /// The limits that refuse requests on AWS.
 pub(crate) struct DoorGates {
-    pub(crate) api: GateState,
-    pub(crate) functions: GateState,
+    /// None behind an edge: CloudFront holds nobody back.
+    api: Option<GateState>,
+    functions: GateState,
     /// The files of the page besides its document.
     further_files: u32,
+}
+
+/// What a request did not get past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DoorRefusal {
+    TooManyRequests,
+    NoFunction,
 }
 
 /// The environments of the producer, each with its block of ticket numbers.
@@ -41,14 +50,32 @@ impl DoorGates {
         };
         let visits = whole(aws_model::visits_per_second(limits, room, scenario.highest_rate()));
         let functions = RoomGate { per_second: visits, burst: visits };
-        let further_files = room.further_files;
-        Self { api: GateState::new(api), functions: GateState::new(functions), further_files }
+        let api = (!room.edge).then(|| GateState::new(api));
+        Self { api, functions: GateState::new(functions), further_files: room.further_files }
+    }
+
+    /// Whether a request gets its answer, or what it didn't get past.
+    pub(crate) fn let_through(&mut self, at: u32, what: AskedFor) -> Result<(), DoorRefusal> {
+        // Behind an edge, functions answer polls, too, and the edge answers what is the same for everybody.
+        let needs_function = match what {
+            AskedFor::Door => true,
+            AskedFor::Poll => self.api.is_none(),
+            AskedFor::Document | AskedFor::Status => false,
+        };
+        if self.api.as_mut().is_some_and(|api| !api.lets_through(micros(at))) {
+            Err(DoorRefusal::TooManyRequests)
+        } else if needs_function && !self.functions.lets_through(micros(at)) {
+            Err(DoorRefusal::NoFunction)
+        } else {
+            Ok(())
+        }
     }
 
     /// They use up the limit, whether or not it lets them through: the page does not ask for them again.
     pub(crate) fn load_further_files(&mut self, at: u32) {
+        let Some(api) = &mut self.api else { return };
         for _ in 0..self.further_files {
-            self.api.lets_through(micros(at));
+            api.lets_through(micros(at));
         }
     }
 }
@@ -91,6 +118,6 @@ impl Producers {
 }
 
 /// The instants of gates.
-pub(crate) fn micros(at: u32) -> u64 {
+fn micros(at: u32) -> u64 {
     u64::from(at) * 1000
 }

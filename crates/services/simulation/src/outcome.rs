@@ -1,6 +1,6 @@
 //! What came of a simulation. All times are in seconds since the first visitor could come.
 
-use aws_model::{CostLine, EventWork, Limit, Traffic, Usage, environments_per_visit};
+use aws_model::{CostLine, EventWork, Limit, Traffic, Usage};
 use serde::Serialize;
 use waitroom::ports::PlanRecord;
 use waitroom::{Rate, Timestamp};
@@ -41,10 +41,16 @@ pub struct SimulatedEvent {
     /// The limit that was exceeded first.
     pub first_to_break: Option<Limit>,
     pub requests: u64,
+    /// Behind an edge: those of them that it answered by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered_by_edge: Option<u64>,
     pub refused_requests: u64,
     /// On AWS, by service.
     pub costs: Vec<CostLine>,
     pub dollars: f64,
+    /// Behind an edge: the same without what CloudFront's free tier takes off, if the account uses it for nothing else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dollars_after_free_tier: Option<f64>,
 }
 
 /// Every visitor, by how their visit ended.
@@ -147,7 +153,7 @@ impl CountedSecond {
     /// All requests, the refused ones included. A visitor who joins also loads the page, which has so many further files.
     fn requests(&self, further_files: u32) -> u32 {
         let of_joins = self.joins.saturating_mul(further_files.saturating_add(2));
-        of_joins.saturating_add(self.polls + self.turns + self.straight + self.refused)
+        of_joins.saturating_add(self.polls + self.shared + self.turns + self.straight + self.refused)
     }
 }
 
@@ -190,8 +196,13 @@ impl SimulatedEvent {
         let rates = rates(room, zero);
         let limits = limits(scenario, &course.seconds, &rates);
         let first_to_break = limits.iter().filter(|limit| limit.broke_after.is_some());
-        let costs = costs(scenario, &course, &windows);
+        let work = work(&course, &windows);
+        let costs = scenario.aws().map_or_else(Vec::new, |account| work.costs(&account.room));
+        // The sum of nothing would be -0.0.
+        let dollars = costs.iter().fold(0.0, |sum, line| sum + line.dollars);
+        let behind_edge = scenario.aws().filter(|account| account.room.edge);
         let further_files = further_files(scenario);
+        let kept_by_edge = |second: &CountedSecond| second.shared + second.joins * (1 + further_files);
         Self {
             visitors: VisitorCount {
                 straight: course.total(|second| second.straight),
@@ -209,9 +220,10 @@ impl SimulatedEvent {
             first_to_break: first_to_break.min_by_key(|limit| limit.broke_after).map(|limit| limit.limit),
             limits,
             requests: course.total(|second| second.requests(further_files)),
+            answered_by_edge: behind_edge.map(|_| course.total(kept_by_edge)),
             refused_requests: course.total(|second| second.refused),
-            // The sum of nothing would be -0.0.
-            dollars: costs.iter().fold(0.0, |sum, line| sum + line.dollars),
+            dollars,
+            dollars_after_free_tier: behind_edge.map(|account| dollars - work.free_of_edge(&account.room)),
             costs,
         }
     }
@@ -281,28 +293,30 @@ fn limits(scenario: &Scenario, seconds: &[CountedSecond], rates: &[(u64, Rate)])
     /// So many seconds ago, Lambda saw how many environments were needed. It has started them since, and keeps them.
     const STARTED_WITHIN: usize = 10;
     let Some(account) = scenario.aws() else { return Vec::new() };
-    let environments = |second: &CountedSecond| {
-        f64::from(second.joins + second.turns + second.refused_visits) * environments_per_visit(&account.room)
-    };
-    let mut all: Vec<LimitUse> = Vec::new();
-    let mut started = 0.0_f64;
-    for (after, second) in seconds.iter().enumerate() {
-        if let Some(earlier) = after.checked_sub(STARTED_WITHIN) {
-            started = started.max(environments(&seconds[earlier]));
-        }
-        if second.requests(0) == 0 {
-            continue;
-        }
-        let traffic = Traffic {
+    let traffic = |after: usize| {
+        let second = &seconds[after];
+        Traffic {
             joins_per_second: second.joins.into(),
             polls_per_second: second.polls.into(),
+            shared_polls_per_second: second.shared.into(),
             turns_per_second: second.turns.into(),
             releases_per_second: second.released.into(),
             refused_per_second: second.refused.into(),
             refused_visits_per_second: second.refused_visits.into(),
             rate: rate_at(rates, after as u64).unwrap_or(scenario.rate),
-            started: Some(started),
-        };
+            started: None,
+        }
+    };
+    let mut all: Vec<LimitUse> = Vec::new();
+    let mut started = 0.0_f64;
+    for (after, second) in seconds.iter().enumerate() {
+        if let Some(earlier) = after.checked_sub(STARTED_WITHIN) {
+            started = started.max(traffic(earlier).producers(&account.room));
+        }
+        if second.requests(0) == 0 {
+            continue;
+        }
+        let traffic = Traffic { started: Some(started), ..traffic(after) };
         for usage in traffic.usage(&account.limits, &account.room) {
             note(&mut all, usage, after);
         }
@@ -330,12 +344,13 @@ fn note(all: &mut Vec<LimitUse>, usage: Usage, after: usize) {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "numbers of people and requests")]
-fn costs(scenario: &Scenario, course: &CountedCourse, windows: &[ReleaseWindow]) -> Vec<CostLine> {
-    let Some(account) = scenario.aws() else { return Vec::new() };
+fn work(course: &CountedCourse, windows: &[ReleaseWindow]) -> EventWork {
     let total = |count: fn(&CountedSecond) -> u32| course.total(count) as f64;
-    let work = EventWork {
+    EventWork {
         joins: total(|second| second.joins),
         polls: total(|second| second.polls),
+        shared_polls: total(|second| second.shared),
+        client_checks: 0.0,
         turns: total(|second| second.turns),
         straight: total(|second| second.straight),
         // The simulated visitors neither reload nor open a second tab.
@@ -344,8 +359,7 @@ fn costs(scenario: &Scenario, course: &CountedCourse, windows: &[ReleaseWindow])
         releases: total(|second| second.released.saturating_sub(second.straight)),
         releasing_minutes: releasing_minutes(windows),
         minutes: course.seconds.len() as f64 / 60.0,
-    };
-    work.costs(&account.room)
+    }
 }
 
 /// The minutes in at least one of these windows: one that begins when the rate changes overlaps with the one before.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use aws_model::{AccountLimit, AccountLimits, ModelledRoom};
-use config::{Architecture, Region, RoomConfig};
+use aws_model::{AccountLimit, AccountLimits, Firewall, ModelledRoom};
+use config::{Architecture, Edge, Region, RoomConfig};
 use document::Refusal;
 use page::Page;
 use waitroom::{ActiveLimit, Lifetimes, Mode, Oversubscription, Rate};
@@ -39,6 +39,8 @@ pub struct ScenarioRequest {
     pub early: Option<f64>,
     pub orders: Vec<TimedOrder>,
     pub region: Option<Region>,
+    /// CloudFront in front, on AWS.
+    pub edge: bool,
     pub give_up: Option<f64>,
     pub never_enter: Option<f64>,
     pub shop_answers_in: Option<Duration>,
@@ -72,6 +74,7 @@ impl ScenarioRequest {
             early: self.early.or(other.early),
             orders: if self.orders.is_empty() { other.orders } else { self.orders },
             region: self.region.or(other.region),
+            edge: self.edge || other.edge,
             give_up: self.give_up.or(other.give_up),
             never_enter: self.never_enter.or(other.never_enter),
             shop_answers_in: self.shop_answers_in.or(other.shop_answers_in),
@@ -86,7 +89,7 @@ impl ScenarioRequest {
 
     /// Whether something is said that counts on AWS only.
     pub fn is_about_aws(&self) -> bool {
-        self.region.is_some() || self.new_account || !self.limits.is_empty()
+        self.region.is_some() || self.edge || self.new_account || !self.limits.is_empty()
     }
 
     pub(crate) fn scenario(
@@ -96,7 +99,8 @@ impl ScenarioRequest {
         page: Option<&Page>,
     ) -> Result<Scenario, Refusal> {
         let searches_rate = matches!(search, Some(SimulationSearch::Rate { .. }));
-        if let Some((problem, advice)) = self.contradiction(searches_rate) {
+        let contradiction = self.contradiction(searches_rate).or_else(|| self.contradiction_of_edge(config));
+        if let Some((problem, advice)) = contradiction {
             return Err(Refusal::new(problem, advice));
         }
         let given = self.rate.or(config.map(|config| config.rate));
@@ -129,7 +133,12 @@ impl ScenarioRequest {
     fn contradiction(&self, searches_rate: bool) -> Option<(&'static str, &'static str)> {
         let has_order =
             |is_such: fn(&SimulatedOrder) -> bool| self.orders.iter().any(|it| is_such(&it.order));
-        if self.here && self.is_about_aws() {
+        if self.here && self.edge {
+            Some((
+                "the edge of a simulation is CloudFront, and one machine has none",
+                "leave out --local or --edge; docs/edge.md says what a CDN spares one machine",
+            ))
+        } else if self.here && self.is_about_aws() {
             Some(("one machine has neither a region nor limits of an account", "leave them out, or local"))
         } else if self.shop_answers_in.is_some() != self.shop_bears.is_some() {
             Some((
@@ -154,6 +163,36 @@ impl ScenarioRequest {
             Some((
                 "in a room that observes nobody waits, so there is nothing to simulate",
                 "simulate the line, with --mode line, or --mode overflow",
+            ))
+        } else {
+            None
+        }
+    }
+
+    /// What does not go together with an edge.
+    fn contradiction_of_edge(&self, config: Option<&RoomConfig>) -> Option<(&'static str, &'static str)> {
+        let is_configured = config.is_some_and(|config| config.edge().answers());
+        if self.here || !(self.edge || is_configured) {
+            return None;
+        }
+        let limits_api = |config: &RoomConfig| {
+            let room = ModelledRoom::of(config, Architecture::Arm64, None);
+            room.requests_per_second.is_some() || room.firewall != Firewall::default()
+        };
+        if self.limits.iter().any(|(limit, _)| limit.is_of_api()) {
+            Some((
+                "behind an edge nobody asks API Gateway, so its limits don't count",
+                "leave out --limit api-requests and api-burst, or the edge",
+            ))
+        } else if !Edge::is_in(&self.region(config)) {
+            Some((
+                "Lambda gives functions no URL in this region, so CloudFront could ask none",
+                "choose another one with --region, or leave out the edge",
+            ))
+        } else if !is_configured && config.is_some_and(limits_api) {
+            Some((
+                "the configured room limits requests at its API, and behind an edge nobody asks that",
+                "leave out --edge or the room's name",
             ))
         } else {
             None
@@ -226,6 +265,9 @@ impl ScenarioRequest {
         room.rate = rate;
         // The throttle of a shop that becomes slow is a function too.
         room.throttle |= self.shop_bears.is_some();
+        if self.edge {
+            room = room.behind_edge();
+        }
         room.counts_turnout |= self.oversubscribe.is_some();
         RoomHost::Aws(Box::new(AwsAccount::new(limits, room)))
     }
@@ -250,6 +292,7 @@ impl ScenarioRequest {
             room: config.map(|config| config.room.to_string()),
             host: if self.here { "machine" } else { "aws" },
             region: (!self.here).then(|| self.region(config)),
+            edge: scenario.has_edge(),
             visitors: scenario.arrivals.visitors(),
             arrivals: scenario.arrivals.shape().told(scenario.arrivals.visitors().into()),
             rate: scenario.rate.get(),

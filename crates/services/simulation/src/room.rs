@@ -48,6 +48,7 @@ pub(crate) struct RoomOnClock {
     pub(crate) rates: Vec<(Timestamp, Rate)>,
     /// On AWS, polls read copies of what was published.
     reads_copies: bool,
+    has_edge: bool,
 }
 
 /// Slices for which the trigger wants a consumer.
@@ -105,6 +106,7 @@ impl RoomOnClock {
             consumers: 0,
             rates,
             reads_copies: is_on_aws,
+            has_edge: scenario.has_edge(),
         }
     }
 
@@ -235,6 +237,11 @@ impl RoomOnClock {
         if self.has_admitted(visitor, now) {
             return Polled::Enter;
         }
+        self.told(now)
+    }
+
+    /// What everybody is told who waits, by a poll or by an edge.
+    pub(crate) fn told(&self, now: Timestamp) -> Polled {
         if self.ledger.kept_room().is_over() {
             return Polled::TurnedAway { is_over: true, stretch: 1.0 };
         }
@@ -242,7 +249,8 @@ impl RoomOnClock {
         let line = published.unwrap_or_else(|| self.ledger.status());
         let opens = self.ledger.kept_room().opens.filter(|opens| *opens > now);
         let opens_in = opens.map_or(0.0, |opens| opens.since(now).as_secs_f64() * 1000.0);
-        Polled::Wait(ToldWaiting { epoch: self.epoch, line, opens_in, stretch: 1.0, has_edge: false })
+        let (epoch, has_edge) = (self.epoch, self.has_edge);
+        Polled::Wait(ToldWaiting { epoch, line, opens_in, stretch: 1.0, has_edge })
     }
 
     fn note_rate(&mut self, now: Timestamp) {

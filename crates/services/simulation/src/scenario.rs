@@ -146,6 +146,11 @@ impl Scenario {
         highest.increased_by(surplus).plus(more.max().unwrap_or_default())
     }
 
+    /// Whether visitors come through CloudFront.
+    pub(crate) fn has_edge(&self) -> bool {
+        self.aws().is_some_and(|account| account.room.edge)
+    }
+
     /// The account, of a room on AWS.
     pub fn aws(&self) -> Option<&AwsAccount> {
         match &self.host {

@@ -114,6 +114,7 @@ fn can_be_raised(limit: Limit) -> bool {
     match limit {
         Limit::ApiRequests
         | Limit::RoomRequests
+        | Limit::EdgeRequests
         | Limit::Concurrency
         | Limit::TableReads
         | Limit::TableWrites

@@ -70,6 +70,7 @@ impl SimulationAnswer {
             .chain(ends)
             .chain(sold_out)
             .chain([("requests", requests)])
+            .chain(event.answered_by_edge.map(|answered| ("by the edge", count(answered))))
             .chain(costs)
             .collect()
     }
@@ -106,10 +107,12 @@ impl SimulationAnswer {
         };
         let rows = self.event.limits.iter().map(row);
         let table = DocumentTable::new("The most that is used of each limit", &COLUMNS, rows);
-        let about = [
-            "Requests are refused beyond API Gateway's limits and that of the functions.",
-            "The other limits are compared, and refuse nobody here.",
-        ];
+        let refusing = if self.scenario.edge {
+            "Requests are refused beyond the limit of the functions."
+        } else {
+            "Requests are refused beyond API Gateway's limits and that of the functions."
+        };
+        let about = [refusing, "The other limits are compared, and refuse nobody here."];
         let about = about.map(|sentence| DocumentPart::Paragraph(sentence.into()));
         let parts = [DocumentPart::Table(table)].into_iter().chain(about);
         DocumentSection { heading: "Limits", parts: parts.collect() }
@@ -117,7 +120,8 @@ impl SimulationAnswer {
 
     fn costs(&self) -> DocumentSection {
         let costs = self.event.costs.iter().map(|line| (line.name, line.dollars));
-        let costs = costs.chain([("together", self.event.dollars)]);
+        let free = self.event.dollars_after_free_tier.map(|dollars| ("with CloudFront's free tier", dollars));
+        let costs = costs.chain([("together", self.event.dollars)]).chain(free);
         let rows = costs.map(|(name, cost)| vec![name.to_owned(), dollars(cost)]);
         let caption = "By AWS's list prices in us-east-1; no room was ever measured on AWS";
         let table = DocumentTable::new(caption, &["service", "costs"], rows);

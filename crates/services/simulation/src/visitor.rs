@@ -38,9 +38,11 @@ pub(crate) struct SimulatedVisitor {
     heard: MaybeAt,
     ask_in: f32,
     asked_door: MaybeAt,
+    /// When their page last heard its own answer, and not what an edge says to all.
+    own_at: u32,
 }
 
-const _: () = assert!(size_of::<SimulatedVisitor>() <= 32, "ten million of them are 320 MB");
+const _: () = assert!(size_of::<SimulatedVisitor>() <= 36, "ten million of them are 360 MB");
 
 impl SimulatedVisitor {
     pub(crate) fn new(arrived: u32) -> Self {
@@ -55,11 +57,12 @@ impl SimulatedVisitor {
             heard: MaybeAt::NEVER,
             ask_in: 0.0,
             asked_door: MaybeAt::NEVER,
+            own_at: 0,
         }
     }
 
     /// What the visitor's browser keeps. No simulated room is reset, and its door lets in whomever a poll has called. So nobody
-    /// goes there in vain, and their trips need not be counted.
+    /// goes there in vain, and their trips need not be counted. What an edge says is never older than what their page knows.
     pub(crate) fn tab(&self, epoch: Epoch) -> Tab {
         let heard = self.heard.get().map(|at| LastAnswer {
             at: at.into(),
@@ -73,7 +76,7 @@ impl SimulatedVisitor {
         Tab {
             place: (self.ticket > 0).then(|| PagePlace { epoch, ticket: self.ticket.into() }),
             kept: TabMemory { asked_door: self.asked_door.get().map(f64::from), ..TabMemory::default() },
-            page: OpenPage { heard, ..OpenPage::default() },
+            page: OpenPage { heard, own_at: self.own_at.into(), ..OpenPage::default() },
         }
     }
 
@@ -87,6 +90,7 @@ impl SimulatedVisitor {
         self.ticket = place.map_or(0, |place| u32::try_from(place.ticket).unwrap_or(u32::MAX));
         self.asked_door = kept.asked_door.map_or(MaybeAt::NEVER, |at| MaybeAt::at(at as u32));
         self.heard = page.heard.map_or(MaybeAt::NEVER, |heard| MaybeAt::at(heard.at as u32));
+        self.own_at = page.own_at as u32;
         if let Some(LastAnswer { expected, .. }) = page.heard {
             self.ask_in = expected.ask_in as f32;
             self.within = (expected.within / 100.0) as u16;
@@ -145,6 +149,9 @@ mod tests {
         assert_eq!((visitor.leaves_by(9_000), visitor.learned()), (false, Some(8_000)));
     }
 
+    /// In milliseconds, at most.
+    const EDGE_AGE: f64 = 1000.0;
+
     /// What is kept of a tab has to be enough for whatever a simulated room answers.
     #[test]
     fn whoever_is_kept_in_few_bytes_does_what_their_tab_would_have_done() {
@@ -152,6 +159,7 @@ mod tests {
         let mut rng = StdRng::seed_from_u64(7);
         for _ in 0..500 {
             let (mut tab, mut visitor) = (Tab::default(), SimulatedVisitor::new(0));
+            let has_edge = rng.random_bool(0.5);
             let (mut ask, mut at) = (Ask { what: AskedFor::Door, refusals: 0 }, 0_u32);
             for _ in 0..40 {
                 let ticket = rng.random_range(1..100_000);
@@ -170,8 +178,13 @@ mod tests {
                     AskedFor::Door => Heard::Page(Some(PagePlace { epoch, ticket })),
                     AskedFor::Document => Heard::Document,
                     AskedFor::Poll | AskedFor::Status => {
-                        let told = ToldWaiting { epoch, line, opens_in, stretch: 1.0, has_edge: false };
-                        Heard::Poll(Polled::Wait(told))
+                        let polled =
+                            Polled::Wait(ToldWaiting { epoch, line, opens_in, stretch: 1.0, has_edge });
+                        if ask.what == AskedFor::Status {
+                            Heard::Status { polled, age: rng.random_range(0.0..EDGE_AGE) }
+                        } else {
+                            Heard::Poll(polled)
+                        }
                     }
                 };
                 let (moment, random) = (PageMoment::watched(at.into()), rng.random::<f64>());
@@ -183,7 +196,8 @@ mod tests {
                 // The pause after a refused poll follows from what was kept in tenths of a second.
                 assert!((own.after - of_kept.after).abs() < 200.0, "{own:?} {of_kept:?}");
                 ask = own.ask;
-                at += rng.random_range(100..300_000);
+                // No page asks again before an edge has a newer answer.
+                at += rng.random_range(1_000..300_000);
             }
         }
     }

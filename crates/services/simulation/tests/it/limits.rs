@@ -19,7 +19,8 @@ enum Deed {
 fn deed(limit: Limit) -> Deed {
     match limit {
         Limit::ApiRequests | Limit::RoomRequests | Limit::Concurrency => Deed::Refuses,
-        Limit::NewEnvironments
+        Limit::EdgeRequests
+        | Limit::NewEnvironments
         | Limit::TicketCounter
         | Limit::RoomItem
         | Limit::StatusCopies
@@ -65,10 +66,12 @@ fn run(scenario: &Scenario) -> SimulatedEvent {
 fn every_limit_acts_or_is_named_as_one_that_does_not() {
     let mut usual = on_aws(2000, "spike", 600);
     account(&mut usual).room.requests_per_second = Some(1e6);
-    let usual = run(&usual);
+    let mut behind_edge = usual.clone();
+    account(&mut behind_edge).room.edge = true;
+    let (usual, behind_edge) = (run(&usual), run(&behind_edge));
     assert_eq!((usual.refused_requests, usual.first_to_break), (0, None));
     for limit in Limit::ALL {
-        let known = usual.limits.iter().find(|used| used.limit == limit);
+        let known = usual.limits.iter().chain(&behind_edge.limits).find(|used| used.limit == limit);
         let low = with_low(limit).map(|scenario| run(&scenario));
         let broke = |event: &SimulatedEvent| {
             let used = event.limits.iter().find(|used| used.limit == limit).unwrap();

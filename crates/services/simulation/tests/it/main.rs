@@ -3,6 +3,7 @@
 mod active;
 mod crowd;
 mod documents;
+mod edge;
 mod limits;
 mod orders;
 mod original;
