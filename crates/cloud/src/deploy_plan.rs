@@ -76,12 +76,18 @@ pub struct Costs {
     pub per_100_000: f64,
     /// The same if a fifth of them reload, and a fifth open a second tab.
     pub per_100_000_with_reloads: f64,
+    /// Behind an edge: `per_100_000` without what CloudFront's free tier takes off, if the account uses it for nothing else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_100_000_after_free_tier: Option<f64>,
     /// 100,000 visitors who go straight in, in a room where newcomers may.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_100_000_straight: Option<f64>,
     pub wait_minutes: u32,
     /// How often each of them polls.
     pub polls_per_visitor: u32,
+    /// Behind an edge: how many of these polls it answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub polls_answered_by_edge: Option<u32>,
     /// The parts of `per_100_000`, by service.
     pub parts: Vec<(&'static str, f64)>,
     /// When the prices were looked up.
@@ -169,9 +175,11 @@ impl Costs {
             warm_once: cents(warm_costs(room)),
             per_100_000: cents(event.dollars),
             per_100_000_with_reloads: cents(event.dollars_with_reloads),
+            per_100_000_after_free_tier: event.dollars_after_free_tier.map(cents),
             per_100_000_straight: (mode != Mode::Line).then(straight).map(cents),
             wait_minutes: WAIT_MINUTES,
-            polls_per_visitor: event.polls,
+            polls_per_visitor: event.polls + event.shared_polls,
+            polls_answered_by_edge: room.edge.then_some(event.shared_polls),
             parts: event.lines.iter().map(|line| (line.name, cents(line.dollars))).collect(),
             prices_of: &facts().date,
         }
@@ -213,7 +221,7 @@ fn count_resources(stack: &Stack) -> Result<BTreeMap<String, usize>, CloudError>
 
 #[cfg(test)]
 mod tests {
-    use config::{AddressLimit, ConfigValue, SettingValue};
+    use config::{AddressLimit, ConfigValue, Edge, SettingValue};
     use waitroom::Rate;
 
     use super::*;
@@ -243,7 +251,14 @@ mod tests {
 
     #[test]
     fn alarms_cost_what_the_template_watches() {
-        for (throttle, door_limit) in [(false, false), (true, false), (false, true)] {
+        let with = |throttle, door_limit, edge| (throttle, door_limit, edge);
+        for (throttle, door_limit, edge) in [
+            with(false, false, Edge::No),
+            with(true, false, Edge::No),
+            with(false, true, Edge::No),
+            with(false, false, Edge::Yes),
+            with(true, false, Edge::Moving),
+        ] {
             let mut config = RoomConfig::new(
                 "sale".parse().unwrap(),
                 "Sale".parse().unwrap(),
@@ -252,6 +267,7 @@ mod tests {
             );
             config.alarm_email = Some("anna@shop.example".parse().unwrap());
             config.throttle = throttle;
+            config.edge = Some(edge);
             config.door_requests_per_address =
                 door_limit.then(|| AddressLimit::from_value(ConfigValue::Number(5000)).unwrap());
             let costs = Costs::of(&ModelledRoom::of(&config, Architecture::Arm64, None), Mode::Line);

@@ -44,16 +44,17 @@ impl Account {
         visitors: Option<u64>,
     ) -> Forecast {
         let functions = self.function_limits().await;
-        let (limits, reserved) = futures_util::join!(
+        let (mut limits, reserved) = futures_util::join!(
             self.read_limits(&functions),
             self.plan_reservation(config, stack, &functions),
         );
         let reserved_consumers = reserved.reservation().consumers;
         let room = ModelledRoom { reserved_consumers, ..ModelledRoom::of(config, architecture, page) };
+        limits.retain(|reading| room.api || !reading.limit.is_of_api());
         let allowed = taken(&limits, &self.region);
         let capacity = Capacity::of(&allowed, &room, visitors.unwrap_or(Capacity::USUAL_CROWD));
         let outlook = visitors.map(|visitors| Outlook::of(&allowed, &room, visitors));
-        let mut warnings = warnings::of_limits(&allowed, &capacity, config.rate);
+        let mut warnings = warnings::of_limits(&allowed, &capacity, &room);
         warnings.extend(warnings::of_unread(&limits));
         warnings.extend(outlook.iter().flat_map(|outlook| warnings::of_crowd(outlook, config.rate)));
         warnings.extend(outlook.as_ref().and_then(|outlook| warnings::of_door(outlook, &room)));

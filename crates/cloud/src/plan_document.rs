@@ -26,6 +26,7 @@ impl DeployPlan {
             ("resources", vec![resources(self)]),
             ("limits", limits),
             ("reserved", vec![reserved(self)]),
+            ("edge", edge(self).into_iter().collect()),
             ("capacity", capacity(self)),
             ("shop", vec![shop(self)]),
             ("costs", costs(self)),
@@ -112,6 +113,16 @@ fn reserved(plan: &DeployPlan) -> String {
     }
 }
 
+/// What CloudFront takes from API Gateway, and what from Lambda.
+fn edge(plan: &DeployPlan) -> Option<String> {
+    let shared = plan.costs.polls_answered_by_edge?;
+    Some(format!(
+        "CloudFront answers the page and {shared} of {} polls; the others need functions, which count for the capacity instead of API \
+         Gateway's requests",
+        plan.costs.polls_per_visitor
+    ))
+}
+
 fn capacity(plan: &DeployPlan) -> Vec<String> {
     let capacity = &plan.capacity;
     let bound = |bound: Bound, what: &str| {
@@ -157,6 +168,11 @@ fn costs(plan: &DeployPlan) -> Vec<String> {
             costs.per_100_000, costs.per_100_000_with_reloads, costs.wait_minutes, costs.polls_per_visitor
         ),
     ];
+    if let Some(after) = costs.per_100_000_after_free_tier {
+        lines.push(format!(
+            "${after:.2} for them with CloudFront's free tier of a month, if the account uses it for nothing else"
+        ));
+    }
     if let Some(straight) = costs.per_100_000_straight {
         lines.push(format!("${straight:.2} for 100,000 visitors who go straight in, while nobody waits"));
     }
@@ -237,9 +253,11 @@ mod tests {
             warm_once: 32.5,
             per_100_000: 5.63,
             per_100_000_with_reloads: 6.9,
+            per_100_000_after_free_tier: None,
             per_100_000_straight: Some(0.93),
             wait_minutes: 10,
             polls_per_visitor: 11,
+            polls_answered_by_edge: None,
             parts: vec![("API Gateway", 4.9)],
             prices_of: "2026-11-22",
         };
@@ -252,6 +270,7 @@ mod tests {
             last_waits_minutes: 500,
             dollars: 16.9,
             dollars_with_reloads: 20.7,
+            dollars_after_free_tier: None,
         };
         DeployPlan {
             room: "sale".into(),
@@ -347,6 +366,21 @@ warning    it is late
             capacity.starts_with("about 3,110 people can join a second, while\n           150,000 wait"),
             "{shown}"
         );
+    }
+
+    #[test]
+    fn an_edge_is_told_with_what_it_changes_and_costs() {
+        let mut plan = plan();
+        assert!(!plan.document().text(80).contains("CloudFront"));
+        (plan.costs.polls_answered_by_edge, plan.costs.per_100_000_after_free_tier) = (Some(8), Some(0.81));
+        let text = plan.document().text(80);
+        assert!(
+            text.contains(
+                "\nedge       CloudFront answers the page and 8 of 11 polls; the others need functions"
+            ),
+            "{text}"
+        );
+        assert!(text.contains("           $0.81 for them with CloudFront's free tier of a month"), "{text}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What an operator should know before a deployment, or after an order.
 
+use std::fmt::Write as _;
+
 use aws_model::{AccountLimit, AccountLimits, Bound, Capacity, ModelledRoom, Outlook, Reservation};
 use config::{Architecture, RoomConfig};
 use document::words::{about, count, time};
@@ -29,19 +31,30 @@ impl PlanWarning {
 }
 
 /// What the account's limits do not allow.
-pub(crate) fn of_limits(limits: &AccountLimits, capacity: &Capacity, rate: Rate) -> Vec<PlanWarning> {
+pub(crate) fn of_limits(
+    limits: &AccountLimits,
+    capacity: &Capacity,
+    room: &ModelledRoom,
+) -> Vec<PlanWarning> {
     let few = (limits.concurrency < FEW_FUNCTIONS).then(|| {
         let (functions, joins) = (limits.concurrency, about(capacity.joins_per_second.most));
         let kept_up = about(capacity.kept_up.most);
-        PlanWarning::new(
-            format!(
-                "this account may run only {functions} functions at the same time, as many new accounts: about {joins} \
-                 people can join a second, and about {kept_up} a minute can come and go"
-            ),
-            aws_model::Limit::Concurrency.advice(),
-        )
+        let mut text = format!(
+            "this account may run only {functions} functions at the same time, as many new accounts: about {joins} \
+             people can join a second, and about {kept_up} a minute can come and go"
+        );
+        let mut advice = aws_model::Limit::Concurrency.advice();
+        if room.edge {
+            let _ = write!(
+                text,
+                "; and behind an edge polls need functions too, so no more than about {} people can wait",
+                about(capacity.waiting.most)
+            );
+            advice += "; until you have them, leave out edge";
+        }
+        PlanWarning::new(text, advice)
     });
-    few.into_iter().chain(of_rate(capacity, rate)).collect()
+    few.into_iter().chain(of_rate(capacity, room.rate)).collect()
 }
 
 /// That nobody knows how many functions the account may run. The default that the plan computes with may be a hundred times
@@ -120,12 +133,17 @@ pub(crate) fn of_crowd(outlook: &Outlook, rate: Rate) -> Vec<PlanWarning> {
 /// That one machine can take any number of places. A crowd below [`WORTH_LIMITING`] is not warned.
 pub(crate) fn of_door(outlook: &Outlook, room: &ModelledRoom) -> Option<PlanWarning> {
     let is_open = !room.firewall.door_limit && !room.firewall.address_limit;
+    let advice = if room.edge {
+        "an edge has no limit of joins; if scripts may be after your sale, leave out edge, and set door_requests_per_address = 5000: docs/abuse.md"
+    } else {
+        "set door_requests_per_address = 5000, for about 6 dollars a month: docs/abuse.md"
+    };
     (is_open && outlook.visitors >= WORTH_LIMITING).then(|| {
         PlanWarning::new(
             "nothing limits how many places one machine takes; a script that joins 500 times a second for ten minutes puts \
              300,000 places in front of everybody who comes later"
                 .into(),
-            "set door_requests_per_address = 5000, for about 6 dollars a month: docs/abuse.md",
+            advice,
         )
     })
 }
@@ -179,8 +197,11 @@ mod tests {
     }
 
     fn of_account(limits: &AccountLimits, per_minute: u32) -> Vec<String> {
-        let capacity = Capacity::of(limits, &ModelledRoom::new(rate(per_minute)), Capacity::USUAL_CROWD);
-        texts(of_limits(limits, &capacity, rate(per_minute)))
+        of_room(limits, &ModelledRoom::new(rate(per_minute)))
+    }
+
+    fn of_room(limits: &AccountLimits, room: &ModelledRoom) -> Vec<String> {
+        texts(of_limits(limits, &Capacity::of(limits, room, Capacity::USUAL_CROWD), room))
     }
 
     #[test]
@@ -200,6 +221,23 @@ mod tests {
             ));
         }
         assert_eq!(of_account(&AccountLimits::default_in("us-east-1"), 300), [""; 0]);
+    }
+
+    #[test]
+    fn an_account_with_ten_functions_is_warned_of_an_edge() {
+        let room = ModelledRoom::new(rate(300)).behind_edge();
+        let warned = of_room(&AccountLimits::of_new_account("us-east-1"), &room);
+        assert_eq!(warned.len(), 1, "{warned:?}");
+        let (text, advice) = warned[0].split_once(" | ").unwrap();
+        let waiting = text.split_once("polls need functions too, so no more than about ").unwrap().1;
+        let waiting: u64 =
+            waiting.strip_suffix(" people can wait").unwrap().replace(',', "").parse().unwrap();
+        assert!((1_000..50_000).contains(&waiting), "{text}");
+        assert!(
+            advice.starts_with("ask AWS for 1,000 or more") && advice.ends_with("leave out edge"),
+            "{advice}"
+        );
+        assert_eq!(of_room(&AccountLimits::default_in("us-east-1"), &room), [""; 0]);
     }
 
     #[test]
@@ -267,6 +305,8 @@ mod tests {
         assert_eq!(warned(&open, 9_999), None);
         assert!(warned(&open, 10_000).unwrap().advice.starts_with("set door_requests_per_address"));
         let firewall = Firewall { door_limit: true, ..Firewall::default() };
-        assert_eq!(warned(&ModelledRoom { firewall, ..open }, 10_000), None);
+        assert_eq!(warned(&ModelledRoom { firewall, ..open.clone() }, 10_000), None);
+        let advice = warned(&open.behind_edge(), 10_000).unwrap().advice;
+        assert!(advice.contains("leave out edge"), "no configuration has both: {advice}");
     }
 }

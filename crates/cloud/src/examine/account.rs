@@ -141,9 +141,10 @@ pub(super) async fn forecast(
 }
 
 fn judge_forecast(forecast: &Forecast) -> Vec<DoctorCheck> {
-    let Forecast { limits, reserved, capacity, outlook, warnings, .. } = forecast;
+    let Forecast { limits, reserved, capacity, outlook, warnings, room } = forecast;
+    let where_they_come = if room.edge { "behind CloudFront, " } else { "" };
     let mut facts = format!(
-        "about {} people can join a second while {} wait, and {} a minute can come and go; the first limit is {}",
+        "{where_they_come}about {} people can join a second while {} wait, and {} a minute can come and go; the first limit is {}",
         about(capacity.joins_per_second.most),
         count(capacity.crowd),
         about(capacity.kept_up.most),
