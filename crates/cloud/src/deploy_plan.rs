@@ -221,7 +221,7 @@ fn count_resources(stack: &Stack) -> Result<BTreeMap<String, usize>, CloudError>
 
 #[cfg(test)]
 mod tests {
-    use config::{AddressLimit, ConfigValue, Edge, SettingValue};
+    use config::{AddressLimit, ConfigValue, EdgeSetting, SettingValue};
     use waitroom::Rate;
 
     use super::*;
@@ -253,11 +253,11 @@ mod tests {
     fn alarms_cost_what_the_template_watches() {
         let with = |throttle, door_limit, edge| (throttle, door_limit, edge);
         for (throttle, door_limit, edge) in [
-            with(false, false, Edge::No),
-            with(true, false, Edge::No),
-            with(false, true, Edge::No),
-            with(false, false, Edge::Yes),
-            with(true, false, Edge::Moving),
+            with(false, false, EdgeSetting::No),
+            with(true, false, EdgeSetting::No),
+            with(false, true, EdgeSetting::No),
+            with(false, false, EdgeSetting::Yes),
+            with(true, false, EdgeSetting::Moving),
         ] {
             let mut config = RoomConfig::new(
                 "sale".parse().unwrap(),

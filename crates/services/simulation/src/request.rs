@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws_model::{AccountLimit, AccountLimits, Firewall, ModelledRoom};
-use config::{Architecture, Edge, Region, RoomConfig};
+use config::{Architecture, EdgeSetting, Region, RoomConfig};
 use document::Refusal;
 use page::Page;
 use waitroom::{ActiveLimit, Lifetimes, Mode, Oversubscription, Rate};
@@ -184,7 +184,7 @@ impl ScenarioRequest {
                 "behind an edge nobody asks API Gateway, so its limits don't count",
                 "leave out --limit api-requests and api-burst, or the edge",
             ))
-        } else if !Edge::is_in(&self.region(config)) {
+        } else if !EdgeSetting::is_in(&self.region(config)) {
             Some((
                 "Lambda gives functions no URL in this region, so CloudFront could ask none",
                 "choose another one with --region, or leave out the edge",
