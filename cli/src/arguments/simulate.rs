@@ -65,6 +65,7 @@ pub(crate) struct SimulateEvent {
 
 /// What is simulated, as flags or as the keys of a scenario file.
 #[derive(Clone, Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct ScenarioFlags {
     /// Simulate a room on one machine, instead of AWS
     #[arg(long, hide = !KNOWS_AWS)]

@@ -76,7 +76,7 @@ pub struct Costs {
     pub per_100_000: f64,
     /// The same if a fifth of them reload, and a fifth open a second tab.
     pub per_100_000_with_reloads: f64,
-    /// Behind an edge: `per_100_000` without what CloudFront's free tier takes off, if the account uses it for nothing else.
+    /// Behind an edge: `per_100_000` without what `CloudFront`'s free tier takes off, if the account uses it for nothing else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_100_000_after_free_tier: Option<f64>,
     /// 100,000 visitors who go straight in, in a room where newcomers may.
@@ -179,7 +179,7 @@ impl Costs {
             per_100_000_straight: (mode != Mode::Line).then(straight).map(cents),
             wait_minutes: WAIT_MINUTES,
             polls_per_visitor: event.polls + event.shared_polls,
-            polls_answered_by_edge: room.edge.then_some(event.shared_polls),
+            polls_answered_by_edge: room.edge.answers().then_some(event.shared_polls),
             parts: event.lines.iter().map(|line| (line.name, cents(line.dollars))).collect(),
             prices_of: &facts().date,
         }

@@ -113,7 +113,7 @@ fn reserved(plan: &DeployPlan) -> String {
     }
 }
 
-/// What CloudFront takes from API Gateway, and what from Lambda.
+/// What `CloudFront` takes from API Gateway, and what from Lambda.
 fn edge(plan: &DeployPlan) -> Option<String> {
     let shared = plan.costs.polls_answered_by_edge?;
     Some(format!(

@@ -44,7 +44,7 @@ pub(crate) fn of_limits(
              people can join a second, and about {kept_up} a minute can come and go"
         );
         let mut advice = aws_model::Limit::Concurrency.advice();
-        if room.edge {
+        if room.edge.answers() {
             let _ = write!(
                 text,
                 "; and behind an edge polls need functions too, so no more than about {} people can wait",
@@ -133,7 +133,7 @@ pub(crate) fn of_crowd(outlook: &Outlook, rate: Rate) -> Vec<PlanWarning> {
 /// That one machine can take any number of places. A crowd below [`WORTH_LIMITING`] is not warned.
 pub(crate) fn of_door(outlook: &Outlook, room: &ModelledRoom) -> Option<PlanWarning> {
     let is_open = !room.firewall.door_limit && !room.firewall.address_limit;
-    let advice = if room.edge {
+    let advice = if room.edge.answers() {
         "an edge has no limit of joins; if scripts may be after your sale, leave out edge, and set door_requests_per_address = 5000: docs/abuse.md"
     } else {
         "set door_requests_per_address = 5000, for about 6 dollars a month: docs/abuse.md"

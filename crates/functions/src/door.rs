@@ -135,7 +135,7 @@ mod tests {
     /// A request as a function's URL sends it.
     fn by_url(cookies: &str) -> Request {
         let event = format!(
-            r#"{{"version":"2.0","routeKey":"$default","rawPath":"/beekeeper","rawQueryString":"nonce=c29tZS1ub25jZS0xMjM0NQ&x=<\\" ä%zz>",
+            r#"{{"version":"2.0","routeKey":"$default","rawPath":"/beekeeper","rawQueryString":"nonce=c29tZS1ub25jZS0xMjM0NQ&x=<\" ä%zz>",
                 "cookies":{cookies},"headers":{{"sec-fetch-dest":"document","sec-fetch-mode":"navigate","host":"x.lambda-url.eu-central-1.on.aws"}},
                 "requestContext":{{"accountId":"anonymous","apiId":"x","domainName":"x.lambda-url.eu-central-1.on.aws","domainPrefix":"x",
                 "http":{{"method":"GET","path":"/beekeeper","protocol":"HTTP/1.1","sourceIp":"192.0.2.1","userAgent":"x"}},

@@ -1,6 +1,7 @@
 //! The room over HTTP and HTTPS: the port [`RoomClient`], and where reports go.
 
 use std::error::Error;
+use std::fmt::Write;
 use std::io;
 use std::time::Duration;
 
@@ -72,8 +73,11 @@ impl HttpRoom {
         let url = format!("{}{}", self.rules.room, GuardReport::PATH);
         let body = serde_json::to_vec(report)
             .map_err(|error| RoomSilence::NoAnswer { url: url.clone(), source: error.into() })?;
-        let hash =
-            digest(&SHA256, &body).as_ref().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let mut hash = String::with_capacity(64);
+        for byte in digest(&SHA256, &body).as_ref() {
+            // Writing to a string cannot fail.
+            let _ = write!(hash, "{byte:02x}");
+        }
         let request = Request::post(&url).header(CONTENT_TYPE, "application/json");
         let request = request.header(GuardReport::KEY, key).header(GuardReport::BODY_HASH, hash);
         let answer = self.ask(&url, request, body).await?;

@@ -75,17 +75,21 @@ impl Capacity {
         let exceeds = |traffic: Traffic| traffic.exceeds(limits, room);
         Self {
             joins_per_second: most(1_000_000, Limit::NewEnvironments, |joins| {
-                exceeds(Traffic::of_line(number(joins), waiting, room.rate, room.edge).suddenly(room))
+                exceeds(
+                    Traffic::of_line(number(joins), waiting, room.rate, room.edge.answers()).suddenly(room),
+                )
             }),
             crowd,
             waiting: most(whole(most_who_wait(room.rate)), Limit::Retention, |people| {
                 let joins_per_second = f64::from(room.rate.get()) / 60.0;
-                exceeds(Traffic::of_line(joins_per_second, number(people), room.rate, room.edge))
+                exceeds(Traffic::of_line(joins_per_second, number(people), room.rate, room.edge.answers()))
             }),
-            kept_up: most(largest, Limit::LargestRate, |rate| exceeds(Traffic::kept_up(at(rate), room.edge))),
+            kept_up: most(largest, Limit::LargestRate, |rate| {
+                exceeds(Traffic::kept_up(at(rate), room.edge.answers()))
+            }),
             released: most(largest, Limit::LargestRate, |rate| {
                 let waiting = number(crowd).min(most_who_wait(at(rate)));
-                exceeds(Traffic::of_line(0.0, waiting, at(rate), room.edge))
+                exceeds(Traffic::of_line(0.0, waiting, at(rate), room.edge.answers()))
             }),
         }
     }

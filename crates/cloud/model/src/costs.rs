@@ -4,12 +4,13 @@ use config::Architecture;
 use serde::Serialize;
 
 use crate::ModelledRoom;
+use crate::edge_copies::EdgeCopies;
 use crate::facts::{facts, prices};
 use crate::visit::{Visit, requests_of_join};
 use crate::work::{
     ALARM_METRICS, API_ALARM_METRICS, CAME_WRITES, CHECK_READS, CONSUMER_GB, DOCUMENT_KB,
-    DOOR_LIMIT_ALARM_METRICS, EDGE_ALARM_METRICS, EDGE_POLL_READS, EdgeCopies, FILE_KB, JOIN_QUEUE_CALLS,
-    METRICS, MINUTE_QUEUE_CALLS, MINUTE_READS, MINUTE_WRITES, POLL_KB, POLL_READS, PRODUCER_GB, READ_LOG_KB,
+    DOOR_LIMIT_ALARM_METRICS, EDGE_ALARM_METRICS, EDGE_POLL_READS, FILE_KB, JOIN_QUEUE_CALLS, METRICS,
+    MINUTE_QUEUE_CALLS, MINUTE_READS, MINUTE_WRITES, POLL_KB, POLL_READS, PRODUCER_GB, READ_LOG_KB,
     RELEASE_QUEUE_CALLS, RELEASE_WRITES, SLICE_READS, SLICE_SECONDS, SLICE_VISITORS, SLICE_WRITES,
     STRAIGHT_WRITES, THROTTLE_ALARM_METRICS, THROTTLE_METRICS, THROTTLE_READS, THROTTLE_SECONDS,
     THROTTLE_WRITES, TRIGGER_GB, TRIGGER_LOG_KB, TRIGGER_QUEUE_CALLS, TRIGGER_READS, TRIGGER_SECONDS,
@@ -42,7 +43,7 @@ pub struct EventCosts {
     pub dollars: f64,
     /// A fifth of the visitors reload once, and a fifth keep a second tab open.
     pub dollars_with_reloads: f64,
-    /// Behind an edge: the least, without what CloudFront's free tier takes off, if the account uses it for nothing else.
+    /// Behind an edge: the least, without what `CloudFront`'s free tier takes off, if the account uses it for nothing else.
     pub dollars_after_free_tier: Option<f64>,
     /// By service, the least.
     pub lines: Vec<CostLine>,
@@ -72,7 +73,7 @@ pub struct EventWork {
     pub straight: f64,
     /// Visits of people who have a place already: they reload, or open a second tab.
     pub returns: f64,
-    /// Requests for which no function was free. API Gateway or CloudFront charges for them all the same.
+    /// Requests for which no function was free. API Gateway or `CloudFront` charges for them all the same.
     pub refused_visits: f64,
     pub releases: f64,
     /// For so many minutes somebody is released.
@@ -106,7 +107,7 @@ impl EventCosts {
         };
         let lines = work.costs(room);
         let (dollars, dollars_with_reloads) = (sum(&lines), sum(&restless.costs(room)));
-        let dollars_after_free_tier = room.edge.then(|| dollars - work.free_of_edge(room));
+        let dollars_after_free_tier = room.edge.answers().then(|| dollars - work.free_of_edge(room));
         Self {
             visitors,
             wait_minutes,
@@ -128,7 +129,7 @@ impl EventWork {
         Self { straight, minutes: straight / f64::from(room.rate.get()), ..Self::default() }
     }
 
-    /// All requests to API Gateway, or to CloudFront.
+    /// All requests to API Gateway, or to `CloudFront`.
     fn requests(&self, room: &ModelledRoom) -> f64 {
         self.arrivals() * requests_of_join(room.further_files)
             + self.polls
@@ -154,7 +155,7 @@ impl EventWork {
             + self.visits() * VISIT_KB
     }
 
-    /// What CloudFront's free tier takes off in a month in which the account uses it for nothing else.
+    /// What `CloudFront`'s free tier takes off in a month in which the account uses it for nothing else.
     pub fn free_of_edge(&self, room: &ModelledRoom) -> f64 {
         let (fixed, prices) = (&facts().fixed, prices());
         let free_requests = self.requests(room).min(fixed.edge_free_requests.value);
@@ -175,10 +176,10 @@ impl EventWork {
         let copies = EdgeCopies::per_second(room);
         let seconds = minutes * 60.0;
         // What functions answer that only reads.
-        let reading = if room.edge { polls + client_checks + copies.all() * seconds } else { 0.0 };
+        let reading = if room.edge.answers() { polls + client_checks + copies.all() * seconds } else { 0.0 };
         let prices = prices();
         let second = gb_second(room.architecture);
-        let poll_reads = if room.edge { EDGE_POLL_READS } else { POLL_READS };
+        let poll_reads = if room.edge.answers() { EDGE_POLL_READS } else { POLL_READS };
         // The producer reads the room once a second, for all requests of that second.
         let reads = polls * poll_reads
             + client_checks * CHECK_READS
@@ -193,9 +194,10 @@ impl EventWork {
             + if room.counts_turnout { turns * CAME_WRITES } else { 0.0 }
             + slices * SLICE_WRITES
             + releasing_minutes * MINUTE_WRITES;
-        let object_reads = if room.edge { copies.files * seconds } else { arrivals * (1.0 + files) };
+        let object_reads =
+            if room.edge.answers() { copies.files * seconds } else { arrivals * (1.0 + files) };
         let gb_out = self.sent_kb(room) / KB_PER_GB;
-        let (answering, sending) = if room.edge {
+        let (answering, sending) = if room.edge.answers() {
             // Personal answers and copies come from the function.
             let gb_in = ((polls + client_checks + (copies.statuses + copies.keys) * seconds) * POLL_KB
                 + visits * VISIT_KB
@@ -253,8 +255,8 @@ impl StandingCosts {
         let mut options = Vec::new();
         if room.alarms {
             let watched = ALARM_METRICS
-                + if room.api { API_ALARM_METRICS } else { 0.0 }
-                + if room.edge { EDGE_ALARM_METRICS } else { 0.0 }
+                + if room.edge.has_api() { API_ALARM_METRICS } else { 0.0 }
+                + if room.edge.answers() { EDGE_ALARM_METRICS } else { 0.0 }
                 + if room.throttle { THROTTLE_ALARM_METRICS } else { 0.0 }
                 + if room.firewall.door_limit { DOOR_LIMIT_ALARM_METRICS } else { 0.0 };
             options.push(line("alarms", watched * prices.alarm_metric.each()));

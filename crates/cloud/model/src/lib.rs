@@ -21,6 +21,7 @@
 mod account_limits;
 mod capacity;
 mod costs;
+mod edge_copies;
 mod facts;
 mod hot_items;
 mod limit;

@@ -1,6 +1,6 @@
 //! What capacity and costs of a room depend on.
 
-use config::{AddressLimit, Architecture, RoomConfig, Whole};
+use config::{AddressLimit, Architecture, EdgeSetting, RoomConfig, Whole};
 use page::Page;
 use waitroom::Rate;
 
@@ -27,10 +27,8 @@ pub struct ModelledRoom {
     pub throttle: bool,
     pub alarms: bool,
     pub firewall: Firewall,
-    /// Whether visitors come through CloudFront.
-    pub edge: bool,
-    /// Whether there is an API, also beside an edge while the room's domain moves from one to the other.
-    pub api: bool,
+    /// Whether visitors come through `CloudFront`, and whether there is an API.
+    pub edge: EdgeSetting,
     pub times: FunctionTimes,
 }
 
@@ -72,8 +70,7 @@ impl ModelledRoom {
             throttle: false,
             alarms: false,
             firewall: Firewall::default(),
-            edge: false,
-            api: true,
+            edge: EdgeSetting::No,
             times: FunctionTimes::default(),
         }
     }
@@ -98,8 +95,7 @@ impl ModelledRoom {
             throttle: config.throttle,
             alarms: config.alarm_email.is_some(),
             firewall: Firewall::of(config),
-            edge: config.edge().answers(),
-            api: config.edge().has_api(),
+            edge: config.edge(),
             times: FunctionTimes::default(),
         }
     }
@@ -107,7 +103,7 @@ impl ModelledRoom {
     /// The same behind an edge, and without an API.
     #[must_use]
     pub fn behind_edge(self) -> Self {
-        Self { edge: true, api: false, ..self }
+        Self { edge: EdgeSetting::Yes, ..self }
     }
 
     /// How many partitions the table has at least: each serves so much and no more. AWS does not say the number.

@@ -23,7 +23,7 @@ pub struct Outlook {
     pub dollars: f64,
     /// The same if a fifth of them reload, and a fifth open a second tab.
     pub dollars_with_reloads: f64,
-    /// Behind an edge: `dollars` without what CloudFront's free tier takes off, if the account uses it for nothing else.
+    /// Behind an edge: `dollars` without what `CloudFront`'s free tier takes off, if the account uses it for nothing else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dollars_after_free_tier: Option<f64>,
 }
@@ -71,7 +71,7 @@ impl Outlook {
 /// as many as Lambda starts functions for.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of requests")]
 fn taken_at_once(limits: &AccountLimits, room: &ModelledRoom) -> u64 {
-    let taken = if room.edge {
+    let taken = if room.edge.answers() {
         let functions = visits_per_second(limits, room, room.rate) * environments_per_visit(room);
         functions.min(facts().fixed.new_environments.value)
     } else {

@@ -2,13 +2,13 @@
 
 use waitroom::Rate;
 
+use crate::edge_copies::EdgeCopies;
 use crate::facts::facts;
 use crate::hot_items::most_on_one;
 use crate::visit::{Polls, WAIT_MINUTES, requests_of_join};
 use crate::work::{
-    CAME_WRITES, EDGE_POLL_READS, EdgeCopies, MINUTE_WRITES, POLL_READS, RELEASE_WRITES, SLICE_READS,
-    SLICE_SECONDS, SLICE_WRITES, STATUS_COPIES, TURN_READS, in_flight, leases_per_join, other_functions,
-    producers, slices,
+    CAME_WRITES, EDGE_POLL_READS, MINUTE_WRITES, POLL_READS, RELEASE_WRITES, SLICE_READS, SLICE_SECONDS,
+    SLICE_WRITES, STATUS_COPIES, TURN_READS, in_flight, leases_per_join, other_functions, producers, slices,
 };
 use crate::{AccountLimits, Limit, ModelledRoom};
 
@@ -73,7 +73,7 @@ impl Traffic {
     pub(crate) fn suddenly(self, room: &ModelledRoom) -> Self {
         // The door, and the page's first poll.
         let newcomers = producers(2.0 * self.joins_per_second, room.times);
-        let started = if room.edge { self.producers(room) - newcomers } else { 0.0 };
+        let started = if room.edge.answers() { self.producers(room) - newcomers } else { 0.0 };
         Self { started: Some(started), ..self }
     }
 
@@ -90,7 +90,7 @@ impl Traffic {
 
     /// The requests that a function answers: visits to the door, and behind an edge also polls and whatever it keeps.
     fn asked_of_functions(&self, room: &ModelledRoom) -> f64 {
-        let reads = if room.edge { self.polls_per_second } else { 0.0 };
+        let reads = if room.edge.answers() { self.polls_per_second } else { 0.0 };
         self.joins_per_second + self.turns_per_second + reads + EdgeCopies::per_second(room).all()
     }
 
@@ -109,10 +109,10 @@ impl Traffic {
         let room_reads = producers(visits, room.times).min(visits) + slices * SLICE_READS / SLICE_SECONDS;
         let leases = self.joins_per_second * leases_per_join();
         let edge_copies = EdgeCopies::per_second(room);
-        let poll_reads = if room.edge { EDGE_POLL_READS } else { POLL_READS };
+        let poll_reads = if room.edge.answers() { EDGE_POLL_READS } else { POLL_READS };
         let reads = polls * poll_reads + turns * TURN_READS + room_reads + edge_copies.reads();
         // A poll's read of a copy is half a unit. All other reads are spread evenly: visitors are many.
-        let copies = (polls + edge_copies.statuses) / 2.0;
+        let copies = polls / 2.0 + edge_copies.statuses / 2.0;
         let hottest = f64::from(most_on_one(STATUS_COPIES, room.partitions()));
         let on_one_partition =
             copies * hottest / f64::from(STATUS_COPIES) + (reads - copies) / f64::from(room.partitions());
@@ -122,14 +122,14 @@ impl Traffic {
             + (slices * SLICE_WRITES + MINUTE_WRITES) / 60.0;
         let wanted = self.producers(room);
         let functions = wanted + room.consumers_at(self.rate) + other_functions(room.throttle);
-        let page_reads = if room.edge {
+        let page_reads = if room.edge.answers() {
             edge_copies.files
         } else {
             self.joins_per_second * (1.0 + f64::from(room.further_files))
         };
         let usage = |limit, used, available| Usage { limit, used, available };
         let mut all = vec![
-            if room.edge {
+            if room.edge.answers() {
                 usage(Limit::EdgeRequests, requests, fixed.edge_requests.value)
             } else {
                 usage(Limit::ApiRequests, requests, limits.api_requests)
@@ -146,7 +146,7 @@ impl Traffic {
             usage(Limit::InFlight, in_flight(self.rate.get()), fixed.messages_in_flight.value),
         ];
         // It is the API's.
-        if let Some(own) = room.requests_per_second.filter(|_| !room.edge) {
+        if let Some(own) = room.requests_per_second.filter(|_| !room.edge.answers()) {
             all.push(usage(Limit::RoomRequests, requests, own));
         }
         if let Some(started) = self.started {

@@ -33,7 +33,7 @@ pub struct Visit {
 impl Visit {
     /// A visitor who waits this long in a line that moves steadily.
     pub fn waiting(minutes: f64, room: &ModelledRoom) -> Self {
-        let Polls { own, shared } = Polls::of_visitor(minutes, room.rate, room.edge);
+        let Polls { own, shared } = Polls::of_visitor(minutes, room.rate, room.edge.answers());
         Self { polls: own, shared_polls: shared, further_files: room.further_files }
     }
 

@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 
 use waitroom::{BATCH, SLICE_BATCHES, TicketBlock, Timestamp};
 
-use crate::ModelledRoom;
 use crate::facts::facts;
 
 pub(crate) const PRODUCER_GB: f64 = 0.5;
@@ -110,40 +109,6 @@ pub(crate) const VISIT_LOG_KB: f64 = 0.5;
 /// Lambda's three lines alone, for what a function only reads.
 pub(crate) const READ_LOG_KB: f64 = 0.4;
 
-/// How often a second each of an edge's caches asks for what it keeps for everybody, as long as somebody asks there: the status
-/// for a second, keys for five, and each file of the page for sixty.
-pub(crate) const STATUS_COPIES_PER_SECOND: f64 = 1.0;
-pub(crate) const KEY_COPIES_PER_SECOND: f64 = 1.0 / 5.0;
-pub(crate) const FILE_COPIES_PER_SECOND: f64 = 1.0 / 60.0;
-
-/// What all of an edge's caches together ask for in a second, at most.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct EdgeCopies {
-    pub(crate) statuses: f64,
-    pub(crate) keys: f64,
-    pub(crate) files: f64,
-}
-
-impl EdgeCopies {
-    pub(crate) fn per_second(room: &ModelledRoom) -> Self {
-        let caches = if room.edge { facts().fixed.edge_caches.value } else { 0.0 };
-        Self {
-            statuses: caches * STATUS_COPIES_PER_SECOND,
-            keys: caches * KEY_COPIES_PER_SECOND,
-            files: caches * FILE_COPIES_PER_SECOND * f64::from(1 + room.further_files),
-        }
-    }
-
-    pub(crate) fn all(self) -> f64 {
-        self.statuses + self.keys + self.files
-    }
-
-    /// In read units: a copy of the status, and the record of the keys.
-    pub(crate) fn reads(self) -> f64 {
-        self.statuses * 0.5 + self.keys
-    }
-}
-
 /// How many environments of the producer serve this many visits a second: as many as work at the same moment, and no fewer
 /// than Lambda gives them requests.
 pub(crate) fn producers(visits_per_second: f64, times: FunctionTimes) -> f64 {
@@ -247,23 +212,6 @@ mod tests {
     fn a_busy_producer_leases_about_sixteen_tickets_at_once() {
         let leases = leases_per_join();
         assert!((0.05..0.08).contains(&leases), "{leases}");
-    }
-
-    #[test]
-    fn an_edge_keeps_answers_for_as_long_as_the_routes_say() {
-        let kept = |path: &str| {
-            let route = routes::ROUTES.iter().find(|route| route.path == path).unwrap();
-            let (_, control) = route.headers.iter().find(|(name, _)| *name == "cache-control").unwrap();
-            let seconds = |key: &str| control.split(", ").find_map(|part| part.strip_prefix(key));
-            seconds("s-maxage=").or(seconds("max-age=")).unwrap().parse::<f64>().unwrap()
-        };
-        for (path, per_second) in [
-            ("/status", STATUS_COPIES_PER_SECOND),
-            ("/.well-known/jwks.json", KEY_COPIES_PER_SECOND),
-            ("/wait/{file}", FILE_COPIES_PER_SECOND),
-        ] {
-            assert!((kept(path) * per_second - 1.0).abs() < 1e-9, "{path}");
-        }
     }
 
     /// The memory of a function of the template, in gigabytes.

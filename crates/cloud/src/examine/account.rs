@@ -142,7 +142,7 @@ pub(super) async fn forecast(
 
 fn judge_forecast(forecast: &Forecast) -> Vec<DoctorCheck> {
     let Forecast { limits, reserved, capacity, outlook, warnings, room } = forecast;
-    let where_they_come = if room.edge { "behind CloudFront, " } else { "" };
+    let where_they_come = if room.edge.answers() { "behind CloudFront, " } else { "" };
     let mut facts = format!(
         "{where_they_come}about {} people can join a second while {} wait, and {} a minute can come and go; the first limit is {}",
         about(capacity.joins_per_second.most),

@@ -15,7 +15,7 @@ pub struct ScenarioInputs {
     pub room: Option<String>,
     pub host: &'static str,
     pub region: Option<String>,
-    /// CloudFront in front, on AWS.
+    /// `CloudFront` in front, on AWS.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub edge: bool,
     pub visitors: u32,

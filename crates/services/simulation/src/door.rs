@@ -13,7 +13,7 @@ use crate::scenario::{AwsAccount, Scenario};
 
 /// The limits that refuse requests on AWS.
 pub(crate) struct DoorGates {
-    /// None behind an edge: CloudFront holds nobody back.
+    /// None behind an edge: `CloudFront` holds nobody back.
     api: Option<GateState>,
     functions: GateState,
     /// The files of the page besides its document.
@@ -50,7 +50,7 @@ impl DoorGates {
         };
         let visits = whole(aws_model::visits_per_second(limits, room, scenario.highest_rate()));
         let functions = RoomGate { per_second: visits, burst: visits };
-        let api = (!room.edge).then(|| GateState::new(api));
+        let api = (!room.edge.answers()).then(|| GateState::new(api));
         Self { api, functions: GateState::new(functions), further_files: room.further_files }
     }
 

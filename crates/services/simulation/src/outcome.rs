@@ -48,7 +48,7 @@ pub struct SimulatedEvent {
     /// On AWS, by service.
     pub costs: Vec<CostLine>,
     pub dollars: f64,
-    /// Behind an edge: the same without what CloudFront's free tier takes off, if the account uses it for nothing else.
+    /// Behind an edge: the same without what `CloudFront`'s free tier takes off, if the account uses it for nothing else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dollars_after_free_tier: Option<f64>,
 }
@@ -200,7 +200,7 @@ impl SimulatedEvent {
         let costs = scenario.aws().map_or_else(Vec::new, |account| work.costs(&account.room));
         // The sum of nothing would be -0.0.
         let dollars = costs.iter().fold(0.0, |sum, line| sum + line.dollars);
-        let behind_edge = scenario.aws().filter(|account| account.room.edge);
+        let behind_edge = scenario.aws().filter(|account| account.room.edge.answers());
         let further_files = further_files(scenario);
         let kept_by_edge = |second: &CountedSecond| second.shared + second.joins * (1 + further_files);
         Self {

@@ -20,6 +20,7 @@ const DEFAULT_REGION: &str = "us-east-1";
 
 /// What is said of a scenario. What is left out is as in the configured room, or as usual. docs/simulate.md explains each.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct ScenarioRequest {
     /// On one machine, instead of AWS.
     pub here: bool,
@@ -39,7 +40,7 @@ pub struct ScenarioRequest {
     pub early: Option<f64>,
     pub orders: Vec<TimedOrder>,
     pub region: Option<Region>,
-    /// CloudFront in front, on AWS.
+    /// `CloudFront` in front, on AWS.
     pub edge: bool,
     pub give_up: Option<f64>,
     pub never_enter: Option<f64>,

@@ -146,9 +146,9 @@ impl Scenario {
         highest.increased_by(surplus).plus(more.max().unwrap_or_default())
     }
 
-    /// Whether visitors come through CloudFront.
+    /// Whether visitors come through `CloudFront`.
     pub(crate) fn has_edge(&self) -> bool {
-        self.aws().is_some_and(|account| account.room.edge)
+        self.aws().is_some_and(|account| account.room.edge.answers())
     }
 
     /// The account, of a room on AWS.

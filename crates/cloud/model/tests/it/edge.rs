@@ -66,9 +66,6 @@ fn a_million_who_wait_ten_minutes_cost_25_dollars_at_most_and_12_with_the_free_t
         let Visit { polls, shared_polls, .. } = Visit::waiting(WAIT_MINUTES.into(), &room);
         let (list, free) = modelled(&room);
         let (list_by_hand, free_by_hand) = added_up(rate, polls.into(), shared_polls.into());
-        println!(
-            "{rate}: {polls} and {shared_polls}, {list:.2} {free:.2}, by hand {list_by_hand:.2} {free_by_hand:.2}"
-        );
         // In order, most pages of decision 0034 ask twice for themselves in ten minutes, and eight times the edge.
         let (list_of_most, free_of_most) = added_up(rate, 2.0, 8.0);
         for (list, free) in [(list, free), (list_by_hand, free_by_hand), (list_of_most, free_of_most)] {

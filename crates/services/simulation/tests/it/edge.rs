@@ -1,4 +1,4 @@
-//! A room behind CloudFront, which answers what is the same for everybody.
+//! A room behind `CloudFront`, which answers what is the same for everybody.
 
 use aws_model::{AccountLimit, AccountLimits, Limit};
 use config::{Region, RoomConfig};

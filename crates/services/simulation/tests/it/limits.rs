@@ -67,7 +67,7 @@ fn every_limit_acts_or_is_named_as_one_that_does_not() {
     let mut usual = on_aws(2000, "spike", 600);
     account(&mut usual).room.requests_per_second = Some(1e6);
     let mut behind_edge = usual.clone();
-    account(&mut behind_edge).room.edge = true;
+    account(&mut behind_edge).room.edge = config::EdgeSetting::Yes;
     let (usual, behind_edge) = (run(&usual), run(&behind_edge));
     assert_eq!((usual.refused_requests, usual.first_to_break), (0, None));
     for limit in Limit::ALL {
