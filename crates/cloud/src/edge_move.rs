@@ -27,7 +27,7 @@ impl Account {
             existing.parameters.get("Edge").and_then(|name| EdgeSetting::named(name)).unwrap_or_default();
         let moved = EdgeMove { room: &config.room, before, after: config.edge() };
         let domain_before = existing.parameters.get("DomainName").filter(|domain| !domain.is_empty());
-        let domain = config.domain.as_ref().map(|domain| domain.as_str());
+        let domain = config.domain.as_ref().map(config::DomainName::as_str);
         moved.refuse_gap(domain.is_some() && domain_before.map(String::as_str) == domain)?;
         match (&config.domain, self.endpoint()) {
             // An emulator is reached by no domain.

@@ -5,7 +5,7 @@ use waitroom::Rate;
 use crate::edge_copies::EdgeCopies;
 use crate::facts::facts;
 use crate::hot_items::most_on_one;
-use crate::visit::{Polls, WAIT_MINUTES, requests_of_join};
+use crate::visit::{VisitPolls, WAIT_MINUTES, requests_of_join};
 use crate::work::{
     CAME_WRITES, EDGE_POLL_READS, MINUTE_WRITES, POLL_READS, RELEASE_WRITES, SLICE_READS, SLICE_SECONDS,
     SLICE_WRITES, STATUS_COPIES, TURN_READS, in_flight, leases_per_join, other_functions, producers, slices,
@@ -55,7 +55,7 @@ impl Usage {
 impl Traffic {
     /// So many join a second while so many wait, and the line moves at this rate.
     pub(crate) fn of_line(joins_per_second: f64, waiting: f64, rate: Rate, has_edge: bool) -> Self {
-        let polls = Polls::of_line(waiting, rate, has_edge);
+        let polls = VisitPolls::of_line(waiting, rate, has_edge);
         Self {
             joins_per_second,
             polls_per_second: joins_per_second + polls.own,

@@ -33,7 +33,7 @@ pub struct Visit {
 impl Visit {
     /// A visitor who waits this long in a line that moves steadily.
     pub fn waiting(minutes: f64, room: &ModelledRoom) -> Self {
-        let Polls { own, shared } = Polls::of_visitor(minutes, room.rate, room.edge.answers());
+        let VisitPolls { own, shared } = VisitPolls::of_visitor(minutes, room.rate, room.edge.answers());
         Self { polls: own, shared_polls: shared, further_files: room.further_files }
     }
 
@@ -55,13 +55,13 @@ pub(crate) fn requests_of_join(further_files: u32) -> f64 {
 
 /// How often a page polls.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Polls<N> {
+pub(crate) struct VisitPolls<N> {
     pub(crate) own: N,
     /// What an edge answers.
     pub(crate) shared: N,
 }
 
-impl Polls<u32> {
+impl VisitPolls<u32> {
     /// Walks through a wait as the page does. Every number in the line belongs to somebody who waits. Where producers dropped
     /// numbers, the page forecasts later turns and polls less. As many join behind the visitor as leave the line.
     #[expect(
@@ -114,12 +114,12 @@ impl Polls<u32> {
     }
 }
 
-impl Polls<f64> {
+impl VisitPolls<f64> {
     /// The polls per second of a line that keeps this length and moves at this rate, without each visitor's first poll. At any
     /// moment there is a visitor at every place of the line, so together they send what one sends on the way through all places.
     pub(crate) fn of_line(waiting: f64, rate: Rate, has_edge: bool) -> Self {
         let per_minute = f64::from(rate.get());
-        let Polls { own, shared } = Polls::of_visitor(waiting / per_minute, rate, has_edge);
+        let VisitPolls { own, shared } = VisitPolls::of_visitor(waiting / per_minute, rate, has_edge);
         let a_second = |polls: u32| f64::from(polls) * per_minute / 60.0;
         Self { own: a_second(own - 1), shared: a_second(shared) }
     }
