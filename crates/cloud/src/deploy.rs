@@ -18,7 +18,7 @@ use crate::artefacts::ArtefactBucket;
 use crate::aws_errors::{code, message};
 use crate::bundle::PACKAGE_BUCKET;
 use crate::error::OrIncomplete;
-use crate::progress::{DeployStep, OnEvent, report_step};
+use crate::progress::{DeployStep, OnEvent, Resource, report_step};
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
 use crate::{
     Account, Bundle, CloudError, CloudErrorKind, DeployEvent, DeployedRoom, FunctionPackage, bundle,
@@ -395,7 +395,18 @@ async fn execute(
     executed.map_err(|error| stack.account.errors.call_failed(&attempt, error))?;
     let state = watch.until_done(on_event).await?;
     match state.as_ref().map(|state| &state.status) {
-        Some(StackStatus::CreateComplete | StackStatus::UpdateComplete) => Ok(()),
+        Some(StackStatus::CreateComplete | StackStatus::UpdateComplete) => {
+            // CloudFormation removes last what the room needs no more. Afterwards it forgets what it could not remove.
+            if let Some(Resource { name, kind, reason, .. }) = watch.first_failure() {
+                let reason = reason.as_deref().unwrap_or("AWS gave no reason");
+                let text =
+                    format!("AWS could not remove {name} ({kind}), which the room no longer needs: {reason}");
+                let advice =
+                    "remove it by hand in AWS's console, or it may go on costing something".to_owned();
+                on_event(DeployEvent::Warning { text, advice: Some(advice) });
+            }
+            Ok(())
+        }
         _ => Err(watch
             .error(attempt, state.as_ref())
             .or_advice("AWS rolled the changes back; solve this problem, and run the same command again")),

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use aws_sdk_cloudformation::types::{ResourceStatus, StackResourceSummary};
 use aws_sdk_cloudwatchlogs::types::LogGroup;
+use aws_sdk_resourcegroupstagging::config::{Builder, Region};
 use aws_sdk_resourcegroupstagging::types::TagFilter;
+use config::EdgeSetting;
 use tokio::time::{Instant, sleep};
 use waitroom::RoomId;
 
@@ -173,8 +175,19 @@ impl Account {
     }
 
     async fn tagged_now(&self, room: &RoomId) -> Result<Vec<String>, CloudError> {
+        let mut arns = self.tagged_in(&self.region, room).await?;
+        // What CloudFront has is listed there, whatever the room's region. The rest of that region is of another room.
+        if self.region != EdgeSetting::REGION && EdgeSetting::is_in(&self.region) {
+            let there = self.tagged_in(EdgeSetting::REGION, room).await?;
+            arns.extend(there.into_iter().filter(|arn| arn.starts_with("arn:aws:cloudfront:")));
+        }
+        Ok(arns)
+    }
+
+    async fn tagged_in(&self, region: &str, room: &RoomId) -> Result<Vec<String>, CloudError> {
         let attempt = "look for resources with the room's tag";
-        let tagging = aws_sdk_resourcegroupstagging::Client::new(&self.config);
+        let config = Builder::from(&self.config).region(Region::new(region.to_owned())).build();
+        let tagging = aws_sdk_resourcegroupstagging::Client::from_conf(config);
         let filter = TagFilter::builder().key(names::TAG).values(room.to_string()).build();
         let (mut arns, mut next_page) = (Vec::new(), None);
         loop {

@@ -15,6 +15,9 @@ pub enum EdgeSetting {
 }
 
 impl EdgeSetting {
+    /// Where CloudFront looks for certificates, and AWS lists what it has.
+    pub const REGION: &str = "us-east-1";
+
     const ALL: [Self; 3] = [Self::No, Self::Moving, Self::Yes];
     const NAMES: [&str; 3] = ["no", "moving", "yes"];
 

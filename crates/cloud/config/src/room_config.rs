@@ -342,8 +342,7 @@ impl RoomConfig {
 
     /// What contradicts the room's edge, or its domain.
     fn mistake_about_address(&self) -> Option<String> {
-        /// Where CloudFront looks for certificates.
-        const EDGE_REGION: &str = "us-east-1";
+        const EDGE_REGION: &str = EdgeSetting::REGION;
         let edge = self.edge();
         let is_in = |certificate: &Option<CertificateArn>, region: &str| {
             certificate.as_ref().is_none_or(|certificate| certificate.region() == region)
