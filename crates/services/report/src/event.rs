@@ -176,7 +176,7 @@ mod tests {
     use serde_json::Value;
     use waitroom::{
         AuditEntry, AuditedChange, Author, ObservedLine, Oversubscription, Rate, RoomState, StateChange,
-        UsedTime, VirtualLine,
+        Stretch, UsedTime, VirtualLine,
     };
 
     use super::*;
@@ -257,6 +257,18 @@ mod tests {
         let note = "The first changes of an alarm may be missing: the latest 500 are read.";
         assert!(notes(500).contains(note), "{}", notes(500));
         assert!(!notes(499).contains(note));
+    }
+
+    #[test]
+    fn an_order_that_changed_nothing_is_not_told() {
+        let told = |from, to| {
+            let change = AuditedChange::Stretch { from, to };
+            let (number, at, who) = (1, at(2), Author::new("anna"));
+            let lines = vec![HistoryLine::Entry(AuditEntry { number, at, who, change, undoes: None })];
+            let kept = KeptRecords { lines, ..kept(1, [(0, 0), (100, 40), (100, 100)]) };
+            EventReport::of(kept, ReportRange::LastEvent).document().text(100).contains("anna stretch:")
+        };
+        assert!(told(Stretch::default(), Stretch::MAX) && !told(Stretch::MAX, Stretch::MAX));
     }
 
     #[test]

@@ -222,7 +222,7 @@ pub(crate) fn has_whole_event(minutes: &[ReportedMinute], since: Timestamp) -> b
 
 #[cfg(test)]
 mod tests {
-    use waitroom::{AuditEntry, Author, StateChange};
+    use waitroom::{Author, StateChange};
 
     use super::*;
     use crate::fixture::minute_record;
@@ -345,6 +345,17 @@ mod tests {
         assert_eq!(waiting, [50, 50, 50, 0, 0]);
         let summary = crate::summary::ReportSummary::of(&minutes.iter(), &lines, at(100));
         assert_eq!((summary.turned_away, summary.longest_line), (Some(50), 50));
+    }
+
+    #[test]
+    fn charts_say_of_a_minute_without_a_rate_what_a_report_does() {
+        let mut records: Vec<_> = (2..=5).map(|minute| minute_record(at(minute), 100, 100)).collect();
+        for record in &mut records {
+            record.totals.rate = None;
+        }
+        let counts = MinuteCount::from_records(&records, at(0));
+        let HistoryLine::Entry(off) = order(4, RoomState::Paused, RoomState::Off) else { panic!() };
+        assert_eq!(why_no_rate(&counts, &[off], RoomState::Off), ["paused", "paused", "off", "off"]);
     }
 
     #[test]

@@ -203,6 +203,10 @@ mod tests {
 
     /// Answers every request with this.
     fn answering(head: &'static str) -> SocketAddr {
+        answering_with(head, "")
+    }
+
+    fn answering_with(head: &'static str, body: &'static str) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         thread::spawn(move || {
@@ -210,7 +214,8 @@ mod tests {
                 let mut stream = stream.unwrap();
                 let lines = BufReader::new(&stream).lines().map_while(Result::ok);
                 lines.take_while(|line| !line.is_empty()).for_each(drop);
-                write!(stream, "HTTP/1.1 {head}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
+                write!(stream, "HTTP/1.1 {head}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n{body}")
+                    .unwrap();
             }
         });
         address
@@ -261,6 +266,16 @@ mod tests {
         );
         let AfterSetup::StartGuard(then) = next(answering("200 OK")) else { panic!() };
         assert!(then.because.starts_with("the guard does not answer at "), "{then}");
+    }
+
+    #[test]
+    fn who_waits_is_told_before_the_setup_is_taken_out() {
+        let told = |body| services(answering_with("200 OK", body), nobody()).without_setup();
+        let taken = "this takes the guard off shop.example, and wait.example out of nginx";
+        assert_eq!(told("{\"allow\":true}"), taken, "a room that is off says nothing of a line");
+        assert_eq!(told("{\"waiting\":0}"), taken);
+        let waiting = told("{\"waiting\":12}");
+        assert_eq!(waiting, format!("{taken}: 12 visitors wait there, and can't come in any more"));
     }
 
     #[test]
