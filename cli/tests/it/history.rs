@@ -96,7 +96,7 @@ fn an_undo_that_turns_the_room_off_asks_first_if_visitors_wait() {
     assert_eq!(code, 6);
     assert!(
         error.starts_with(
-            "error: without a terminal, this needs --yes: 1 visitor waits in demo, and would enter at once\n"
+            "error: without a terminal, this needs --yes: 1 visitor waits in demo, and would enter within minutes\n"
         ),
         "{error}"
     );

@@ -136,7 +136,7 @@ fn off_and_reset_ask_first_if_visitors_wait() {
     client.join();
     let off = room.command(&["off", "--local"]);
     assert_eq!(off.status.code(), Some(6));
-    let expected = "error: without a terminal, this needs --yes: 1 visitor waits in demo, and would enter at once\nhint: nothing was changed; to go ahead, add --yes\n";
+    let expected = "error: without a terminal, this needs --yes: 1 visitor waits in demo, and would enter within minutes\nhint: nothing was changed; to go ahead, add --yes\n";
     assert_eq!(text(&off.stderr), expected);
     let reset = room.command(&["reset", "--local"]);
     assert_eq!(reset.status.code(), Some(6));
@@ -200,7 +200,7 @@ fn off_offers_to_pause_instead() {
     let hold = format!("to keep them waiting: beekeeper pause --data {directory}\n");
     assert!(text(&off.stderr).ends_with(&hold), "{}", text(&off.stderr));
     let mut person = Home::new().person(&["off", "--local", "--data", directory]);
-    person.exp_string("visitors wait in demo, and all of them would enter at once").unwrap();
+    person.exp_string("visitors wait in demo, and all of them would enter within minutes").unwrap();
     person.exp_string("pause instead").unwrap();
     person.send("\r").unwrap();
     person.flush().unwrap();

@@ -249,8 +249,8 @@ fn turning_off(status: &Status) -> Option<String> {
     let (room, waiting) = (&status.room, status.line.waiting);
     let name = &room.settings.room;
     (waiting > 0 && !room.lets_everybody_through()).then(|| match waiting {
-        1 => format!("1 visitor waits in {name}, and would enter at once"),
-        _ => format!("{waiting} visitors wait in {name}, and all of them would enter at once"),
+        1 => format!("1 visitor waits in {name}, and would enter within minutes"),
+        _ => format!("{waiting} visitors wait in {name}, and all of them would enter within minutes"),
     })
 }
 
