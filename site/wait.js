@@ -44,8 +44,9 @@ let isPressed = false;
 
 let isPolling = false;
 let isLeaving = false;
-/** How often in a row a poll was refused. */
+/** How often in a row the room refused a poll, or an edge. */
 let refusals = 0;
+let wasShared = false;
 let polledAt = 0;
 /** How far the room's clock is ahead of the visitor's. What an edge says may have the time of an older answer. */
 let clockAhead;
@@ -79,7 +80,8 @@ async function poll(isShared = false) {
     show(step.shows, answer, trips);
     refusals = 0;
   } catch {
-    refusals += 1;
+    refusals = isShared === wasShared ? refusals + 1 : 1;
+    wasShared = isShared;
     // An edge that has no answer twice is gone, and who presses the button asks for themselves.
     const isEdgeGone = isShared && (refusals > 1 || isPressed);
     if (isEdgeGone) refusals = 0;

@@ -175,8 +175,10 @@ pub(crate) fn unreadable(text: &str, error: &toml_edit::TomlError) -> (usize, St
 fn quoted(line: &str) -> Option<String> {
     let (key, value) = line.split_once('=')?;
     let value = value.split(" #").next().unwrap_or_default().trim();
+    let is_readable = value.parse::<toml_edit::Value>().is_ok();
+    let is_flag = ["true", "false"].contains(&value.to_lowercase().as_str());
     let is_bare = !value.is_empty() && !value.contains(['"', '\'', '[', '{']);
-    is_bare.then(|| format!("{} = \"{value}\"", key.trim()))
+    (is_bare && !is_readable && !is_flag).then(|| format!("{} = \"{value}\"", key.trim()))
 }
 
 pub(crate) fn line_of(text: &str, span: Option<Range<usize>>) -> usize {

@@ -397,7 +397,7 @@ async fn execute(
     match state.as_ref().map(|state| &state.status) {
         Some(StackStatus::CreateComplete | StackStatus::UpdateComplete) => {
             // CloudFormation removes last what the room needs no more. Afterwards it forgets what it could not remove.
-            if let Some(Resource { name, kind, reason, .. }) = watch.first_failure() {
+            for Resource { name, kind, reason, .. } in watch.left() {
                 let reason = reason.as_deref().unwrap_or("AWS gave no reason");
                 let text =
                     format!("AWS could not remove {name} ({kind}), which the room no longer needs: {reason}");

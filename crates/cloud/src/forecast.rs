@@ -50,7 +50,7 @@ impl Account {
         );
         let reserved_consumers = reserved.reservation().consumers;
         let room = ModelledRoom { reserved_consumers, ..ModelledRoom::of(config, architecture, page) };
-        limits.retain(|reading| room.edge.has_api() || !reading.limit.is_of_api());
+        limits.retain(|reading| !room.edge.answers() || !reading.limit.is_of_api());
         let allowed = taken(&limits, &self.region);
         let capacity = Capacity::of(&allowed, &room, visitors.unwrap_or(Capacity::USUAL_CROWD));
         let outlook = visitors.map(|visitors| Outlook::of(&allowed, &room, visitors));

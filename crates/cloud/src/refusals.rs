@@ -218,6 +218,7 @@ impl MinuteCounts {
                 ));
             }
         }
+        // Behind an edge, visitors for whom no function was free are these client errors, and were named already.
         if self.client_errors > 0.0 && (self.server_errors > 0.0 || reasons.is_empty()) {
             reasons.push(
                 "more than one request in twenty is refused: more come than requests_per_second, the firewall or the account allow, \

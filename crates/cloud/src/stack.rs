@@ -207,7 +207,14 @@ impl<'a> RoomStack<'a> {
     pub(crate) async fn watch(&self, id: &str) -> Result<StackWatch<'_>, CloudError> {
         let events = self.events(id, &BTreeSet::new()).await?;
         let seen = events.into_iter().filter_map(|event| event.event_id).collect();
-        Ok(StackWatch { stack: self, id: id.to_owned(), seen, has_started: false, failed: None })
+        Ok(StackWatch {
+            stack: self,
+            id: id.to_owned(),
+            seen,
+            has_started: false,
+            failed: None,
+            left: BTreeMap::new(),
+        })
     }
 
     /// Watches an operation that is already running. Its events are reported from its beginning.
@@ -223,7 +230,14 @@ impl<'a> RoomStack<'a> {
         };
         let start = events.iter().rposition(is_start).unwrap_or(0);
         let seen = events.into_iter().take(start).filter_map(|event| event.event_id).collect();
-        Ok(StackWatch { stack: self, id: id.to_owned(), seen, has_started: true, failed: None })
+        Ok(StackWatch {
+            stack: self,
+            id: id.to_owned(),
+            seen,
+            has_started: true,
+            failed: None,
+            left: BTreeMap::new(),
+        })
     }
 }
 
@@ -236,6 +250,8 @@ pub(crate) struct StackWatch<'a> {
     /// have the status from before.
     has_started: bool,
     failed: Option<Resource>,
+    /// What CloudFormation could not remove, however often it tried.
+    left: BTreeMap<String, Resource>,
 }
 
 impl StackWatch<'_> {
@@ -276,6 +292,11 @@ impl StackWatch<'_> {
             };
             // When one resource fails, CloudFormation cancels the others: these fail too, but are not the cause.
             let was_cancelled = resource.reason.as_deref().is_some_and(|reason| reason.contains("cancelled"));
+            match resource.status.as_str() {
+                "DELETE_FAILED" => drop(self.left.insert(resource.name.clone(), resource.clone())),
+                "DELETE_COMPLETE" => drop(self.left.remove(&resource.name)),
+                _ => {}
+            }
             if resource.has_failed() && !resource.is_stack() && !was_cancelled && self.failed.is_none() {
                 self.failed = Some(resource.clone());
             }
@@ -298,6 +319,10 @@ impl StackWatch<'_> {
             }
             (None, None) => CloudError::new(CloudErrorKind::Other, attempt, "the stack no longer exists"),
         }
+    }
+
+    pub(crate) fn left(&self) -> impl Iterator<Item = &Resource> {
+        self.left.values()
     }
 
     pub(crate) fn first_failure(&self) -> Option<&Resource> {

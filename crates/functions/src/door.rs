@@ -8,17 +8,17 @@ use lambda_http::request::{LambdaRequest, RequestContext};
 use lambda_http::{LambdaEvent, Request, RequestExt};
 use producer::{DoorRequest, Nonce, SessionRules};
 
-/// Joins the cookies to one header. API Gateway passes on several `Cookie` headers, as HTTP/2 allows a browser to send them, and
+/// What `lambda_http` would lose of an event, or panic at. Joins the cookies to one header. API Gateway passes on several `Cookie` headers, as HTTP/2 allows a browser to send them, and
 /// `lambda_http` keeps the last one. A function's URL lists cookies, and `lambda_http` drops them all if one has a letter beyond
 /// ASCII.
-pub fn join_cookies(mut event: LambdaEvent<LambdaRequest>) -> LambdaEvent<LambdaRequest> {
+pub fn mended(mut event: LambdaEvent<LambdaRequest>) -> LambdaEvent<LambdaRequest> {
     let (headers, cookies): (_, Vec<Vec<u8>>) = match &mut event.payload {
         LambdaRequest::ApiGatewayV1(request) => {
             let all = request.multi_value_headers.get_all(COOKIE);
             (&mut request.headers, all.iter().map(|value| value.as_bytes().to_vec()).collect())
         }
         LambdaRequest::ApiGatewayV2(request) => {
-            // `lambda_http` panics at a query that no URI may have.
+            // It panics at a query that no URI may have.
             request.raw_query_string = request.raw_query_string.take().map(|query| in_a_uri(&query));
             let all = request.cookies.take().unwrap_or_default().into_iter().map(String::into_bytes);
             (&mut request.headers, all.filter(|cookie| HeaderValue::from_bytes(cookie).is_ok()).collect())
@@ -33,7 +33,7 @@ pub fn join_cookies(mut event: LambdaEvent<LambdaRequest>) -> LambdaEvent<Lambda
     event
 }
 
-/// The query with every other character as its percent-encoded bytes.
+/// The query, with each byte that no URI may have percent-encoded.
 fn in_a_uri(query: &str) -> String {
     let mut encoded = String::with_capacity(query.len());
     for byte in query.bytes() {
@@ -113,7 +113,7 @@ mod tests {
     fn request(method: &str, headers: &str) -> Request {
         let event =
             LambdaEvent::new(serde_json::from_str(&event(method, headers)).unwrap(), Context::default());
-        join_cookies(event).payload.into()
+        mended(event).payload.into()
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
                 "isBase64Encoded":false}}"#
         );
         let event = LambdaEvent::new(serde_json::from_str(&event).unwrap(), Context::default());
-        join_cookies(event).payload.into()
+        mended(event).payload.into()
     }
 
     #[test]

@@ -38,6 +38,12 @@ pub enum DesignError {
 }
 
 const SETTINGS: &str = "page.toml";
+/// Whether a file of a page may have this name: one that stands in a URL as it is.
+pub fn is_file_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=255).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(is_plain)
+}
+
 /// Sizes are limited, because visitors on slow networks wait for every byte.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 const MAX_DOCUMENT_BYTES: usize = 100 << 10;
@@ -247,8 +253,7 @@ fn read_files(folder: &Path, mistakes: &mut Vec<String>) -> Result<BTreeMap<Stri
         let is_known = name == SETTINGS
             || name == Page::DOCUMENT
             || content_type(&name).is_some_and(|kind| kind != HTML);
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-        if !name.chars().all(is_plain) {
+        if !is_file_name(&name) {
             mistakes
                 .push(format!("{name}: has a name that URLs would encode; use only a-z, A-Z, 0-9 and . _ -"));
         } else if metadata.is_dir() {

@@ -19,7 +19,7 @@ pub mod visitor;
 
 use std::collections::BTreeMap;
 
-pub use design::{Design, DesignError};
+pub use design::{Design, DesignError, is_file_name};
 pub use document::escape;
 pub use polled::{PollText, Polled, ToldWaiting};
 

@@ -125,13 +125,19 @@ impl App {
             Handler::Guard => Ok(self.guard(request).await?),
             Handler::Page => self.page.answer(parameter, request).ok_or(NoAnswer::NotFound),
             Handler::Preview => self.preview(parameter, request).await,
-            reads => {
-                if reads == Handler::PublicKeys {
-                    self.producer.warm_up().await?;
-                }
-                self.reads.answer(reads, request.headers()).await?.ok_or(NoAnswer::NotFound)
+            // The first visitor may come before the room's keys.
+            Handler::PublicKeys => {
+                self.producer.warm_up().await?;
+                self.read(route, request).await
+            }
+            Handler::Root | Handler::Poll | Handler::Status | Handler::ClientCheck | Handler::Discovery => {
+                self.read(route, request).await
             }
         }
+    }
+
+    async fn read(&self, route: &Route, request: &Request<Incoming>) -> Result<HttpResponse, NoAnswer> {
+        self.reads.answer(route.handler, request.headers()).await?.ok_or(NoAnswer::NotFound)
     }
 
     async fn door(&self, request: &Request<Incoming>, sender: IpAddr) -> HttpResponse {

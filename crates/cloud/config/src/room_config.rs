@@ -217,8 +217,6 @@ room_config! {
         pass_minutes: Minutes = Number(60) => "PassMinutes";
         /// A folder with your colour and logo, or with your own page: docs/page.md.
         page: PageFolder = Text("/home/you/branding") => "Page";
-        /// On AWS: `yes` puts CloudFront in front, for crowds beyond 3,000 joins a second: docs/edge.md. `moving` while a domain moves there.
-        edge: EdgeSetting = Text("no") => "Edge";
     }
     on_aws {
         /// The AWS region of the room. It cannot change while the room is deployed.
@@ -229,6 +227,8 @@ room_config! {
         account: AccountId = Text("012345678901");
         /// The processor of the functions: `arm64` or `x86_64`. Unless you set it, the first of them that your `beekeeper` has functions for.
         architecture: Architecture = Text("arm64") => "Architecture";
+        /// `yes` puts CloudFront in front, for crowds beyond 3,000 joins a second: docs/edge.md. `moving` while a domain moves there.
+        edge: EdgeSetting = Text("no") => "Edge";
         /// A domain of your own. Needs `certificate`, and with `edge` also `edge_certificate`.
         domain: DomainName = Text("queue.shop.example") => "DomainName";
         /// The certificate for `domain`, in the room's region.

@@ -3,7 +3,7 @@
 use waitroom::{Mistakes, WebUrl};
 
 use crate::read::ParameterReader;
-use crate::{ConfigValue, Presence, RoomConfig, Setting};
+use crate::{ConfigValue, Presence, RoomConfig, SETTINGS, Setting};
 
 /// The URL at which visitors reach the room. The template computes it.
 const URL: Setting<WebUrl> =
@@ -23,9 +23,13 @@ impl SetupProperties {
         let mut reader = ParameterReader::new(given);
         let config = RoomConfig::from_parameters(&mut reader);
         let url = reader.required(&URL);
+        // Only AWS needs it, and the pages of such a room too.
+        let edge = reader.optional(&SETTINGS.edge);
         let mistakes = reader.finish();
         match (config, url) {
-            (Some(config), Some(url)) if mistakes.is_empty() => Ok(Self { config, url }),
+            (Some(config), Some(url)) if mistakes.is_empty() => {
+                Ok(Self { config: RoomConfig { edge, ..config }, url })
+            }
             _ => Err(mistakes.into()),
         }
     }
@@ -57,6 +61,8 @@ mod tests {
         assert_eq!(properties.config.settings().rate.get(), 300);
         assert_eq!(properties.config.settings().lifetimes.admission.as_secs(), 90 * 60);
         assert_eq!(properties.config.settings().health, None);
+        assert!(!properties.config.settings().edge);
+        assert!(read(&[("Edge", "moving")]).unwrap().config.settings().edge);
         let properties = read(&[("Title", "2026"), ("Health", "")]).unwrap();
         assert_eq!(properties.config.settings().title.as_str(), "2026", "a title may be a number");
         assert_eq!(properties.config.settings().health, None, "an empty parameter is left out");

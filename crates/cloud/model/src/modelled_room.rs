@@ -27,7 +27,7 @@ pub struct ModelledRoom {
     pub throttle: bool,
     pub alarms: bool,
     pub firewall: Firewall,
-    /// Whether visitors come through `CloudFront`, and whether there is an API.
+    /// Whether visitors come through `CloudFront`. A room that moves is computed as if all did: its domain leads there, or will.
     pub edge: EdgeSetting,
     pub times: FunctionTimes,
 }

@@ -105,6 +105,7 @@ mod tests {
             ("ServiceTimeout", "how long it may take"),
             ("Room", "the name of the file"),
             ("Url", "known when the stack is deployed"),
+            ("Edge", "decides what pages ask"),
             ("PageVersion", "set by whoever deploys, for each version"),
         ] {
             assert!(properties.remove(other).is_some(), "{other}: {why}");

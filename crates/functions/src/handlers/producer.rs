@@ -2,13 +2,14 @@
 
 use aws::{AwsStore, PageBucket, StoredFile};
 use clock::SystemClock;
-use functions::door::{door_request, join_cookies, route_path};
+use functions::door::{door_request, mended, route_path};
 use functions::{FunctionSetup, Metric, Metrics, request_span, variable, warm_up};
 use http_body_util::Full;
 use lambda_http::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use lambda_http::http::{Method, Response};
 use lambda_http::tower::Service;
 use lambda_http::{Adapter, Request, RequestExt, service_fn};
+use page::is_file_name;
 use pass::GuardReport;
 use producer::{Producer, ProducerError, RefusalLog, SystemTokens};
 use routes::{Handler, HttpResponse, Reads, Route, cookies, respond};
@@ -39,7 +40,7 @@ pub(crate) async fn run() -> Result<(), lambda_http::Error> {
         let span = request_span(&room, &request.lambda_context().request_id);
         Ok::<_, lambda_http::Error>(door.answer(&request).instrument(span).await)
     }));
-    lambda_runtime::run(service_fn(|event| answers.call(join_cookies(event)))).await
+    lambda_runtime::run(service_fn(|event| answers.call(mended(event)))).await
 }
 
 struct Door {
@@ -69,7 +70,15 @@ impl Door {
             Handler::Door => return self.visit(request).await,
             Handler::Guard => self.guard(request).await,
             Handler::Page => self.file(parameter).await.map_err(ProducerError::from),
-            reads => self.reads.answer(reads, request.headers()).await.map_err(ProducerError::from),
+            Handler::Root
+            | Handler::Poll
+            | Handler::Status
+            | Handler::ClientCheck
+            | Handler::PublicKeys
+            | Handler::Discovery => {
+                self.reads.answer(route.handler, request.headers()).await.map_err(ProducerError::from)
+            }
+            Handler::Preview => Ok(None),
         };
         match answer {
             Ok(Some(answer)) => respond::with_headers_of(route, answer),
@@ -104,12 +113,8 @@ impl Door {
     }
 
     async fn file(&self, name: &str) -> PortResult<Option<HttpResponse>> {
-        // Only such names are in the bucket. S3 would call others a mistake of ours.
-        let is_name = name.len() <= 255
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
-        let Some(page) = self.page.as_ref().filter(|_| is_name && !name.starts_with('.')) else {
-            return Ok(None);
-        };
+        // S3 would call another name a mistake of ours.
+        let Some(page) = self.page.as_ref().filter(|_| is_file_name(name)) else { return Ok(None) };
         Ok(page.get(name).await?.map(|StoredFile { content_type, policy, body }| {
             let headers = Response::builder().header(CONTENT_TYPE, content_type);
             respond::finish(headers.header(CONTENT_SECURITY_POLICY, policy), body)

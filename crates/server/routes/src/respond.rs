@@ -24,7 +24,7 @@ pub fn json(response: Builder, value: &impl Serialize) -> HttpResponse {
 }
 
 /// JSON that is written already.
-pub fn json_text(response: Builder, text: impl Into<Bytes>) -> HttpResponse {
+pub(crate) fn json_text(response: Builder, text: impl Into<Bytes>) -> HttpResponse {
     finish(response.header(CONTENT_TYPE, HeaderValue::from_static("application/json")), text)
 }
 
@@ -48,7 +48,7 @@ pub fn finish(response: Builder, body: impl Into<Bytes>) -> HttpResponse {
     })
 }
 
-pub fn found(location: &'static str) -> HttpResponse {
+pub(crate) fn found(location: &'static str) -> HttpResponse {
     finish(uncached(StatusCode::FOUND).header(LOCATION, HeaderValue::from_static(location)), Bytes::new())
 }
 
@@ -106,7 +106,7 @@ pub fn method_not_allowed(route: &Route) -> HttpResponse {
     json(response, &Problem { error: route.refusal() })
 }
 
-pub fn unavailable() -> HttpResponse {
+pub(crate) fn unavailable() -> HttpResponse {
     let response = uncached(StatusCode::SERVICE_UNAVAILABLE).header(RETRY_AFTER, table::RETRY_AFTER);
     json(response, &Problem { error: problem::UNAVAILABLE })
 }

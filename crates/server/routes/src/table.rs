@@ -2,7 +2,8 @@
 //!
 //! The room on one machine executes this table, and so does the door's function behind an edge on AWS. The tests of
 //! `stack_template` compare each row with `infra/template.yaml`, which describes the same routes to API Gateway. A new route
-//! needs a row here, an arm in [`Reads`](crate::Reads) if it only reads, and a path in the template.
+//! needs a row here, an arm in [`Reads`](crate::Reads) if it only reads, or else one in `App` and one in the door's function, and a path in the
+//! template.
 
 use pass::GuardReport;
 
@@ -27,7 +28,7 @@ pub enum Handler {
     Root,
     /// `producer::Producer`
     Door,
-    /// `producer::Producer::take_report`
+    /// `producer::Producer::keep_report`
     Guard,
     /// `poll::Poll::poll`
     Poll,
@@ -237,7 +238,7 @@ mod tests {
         }
     }
 
-    /// The function behind the door does not use this table, only the producer's headers.
+    /// The door's headers are the producer's own, and not set from this table.
     #[test]
     fn the_doors_headers_are_the_producers() {
         let (door, _) = Route::find("/beekeeper").unwrap();

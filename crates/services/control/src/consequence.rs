@@ -248,9 +248,12 @@ fn selling(status: &Status, size: StockSize) -> String {
 fn turning_off(status: &Status) -> Option<String> {
     let (room, waiting) = (&status.room, status.line.waiting);
     let name = &room.settings.room;
-    (waiting > 0 && !room.lets_everybody_through()).then(|| match waiting {
-        1 => format!("1 visitor waits in {name}, and would enter within minutes"),
-        _ => format!("{waiting} visitors wait in {name}, and all of them would enter within minutes"),
+    let all = if waiting == 1 { "" } else { "all of them " };
+    (waiting > 0 && !room.lets_everybody_through()).then(|| {
+        format!(
+            "{} in {name}, and {all}would enter within minutes",
+            words::things_do(waiting, "visitor", "wait")
+        )
     })
 }
 

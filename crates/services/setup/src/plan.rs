@@ -214,8 +214,12 @@ mod tests {
                 let mut stream = stream.unwrap();
                 let lines = BufReader::new(&stream).lines().map_while(Result::ok);
                 lines.take_while(|line| !line.is_empty()).for_each(drop);
-                write!(stream, "HTTP/1.1 {head}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n{body}")
-                    .unwrap();
+                let length = body.len();
+                write!(
+                    stream,
+                    "HTTP/1.1 {head}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+                )
+                .unwrap();
             }
         });
         address
