@@ -50,13 +50,15 @@ fn every_statement_has_a_name_of_its_own_and_is_explained() {
 }
 
 #[test]
-fn only_reading_is_allowed_on_all_resources() {
-    for Statement { actions, resources, .. } in statements() {
+fn only_reading_is_allowed_on_all_resources_to_the_operator_directly() {
+    for statement in statements() {
+        let Statement { actions, resources, .. } = &statement;
         assert!(
             actions.iter().all(|action| !action.contains('*') || action.ends_with(":Get*")),
             "{actions:?}"
         );
-        if resources.contains(&"*".to_owned()) {
+        // What CloudFront calls by no ARN, or without tags, a stack alone may do.
+        if resources.contains(&"*".to_owned()) && !statement.is_for_stacks_alone() {
             let reads = |action: &String| {
                 ["Describe", "Get", "List"].iter().any(|verb| action.contains(&format!(":{verb}")))
             };

@@ -32,6 +32,11 @@ impl Statement {
             && self.resources.iter().any(|pattern| matches(pattern, arn))
     }
 
+    /// Whether it holds only for calls that CloudFormation makes for the operator.
+    pub(crate) fn is_for_stacks_alone(&self) -> bool {
+        self.condition["ForAnyValue:StringEquals"]["aws:CalledVia"] == "cloudformation.amazonaws.com"
+    }
+
     /// Whether it holds only for what has a room's tag: in the request (`aws:RequestTag`) or already (`aws:ResourceTag`).
     pub(crate) fn needs_tag(&self, key: &str) -> bool {
         self.condition["Null"][format!("{key}/beekeeper:room")] == "false"
