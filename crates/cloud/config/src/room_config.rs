@@ -340,27 +340,10 @@ impl RoomConfig {
         })
     }
 
-    /// What contradicts the room's edge, or its domain.
-    fn mistake_about_address(&self) -> Option<String> {
+    /// What contradicts the room's domain, and the certificates for it.
+    fn mistake_about_domain(&self) -> Option<String> {
         const EDGE_REGION: &str = EdgeSetting::REGION;
-        let edge = self.edge();
-        let is_in = |certificate: &Option<CertificateArn>, region: &str| {
-            certificate.as_ref().is_none_or(|certificate| certificate.region() == region)
-        };
-        let of_firewall = [
-            (
-                "door_requests_per_address",
-                self.door_requests_per_address.is_some_and(AddressLimit::is_limited),
-            ),
-            ("door_challenge_above", self.door_challenge_above.is_some()),
-            ("requests_per_address", self.requests_per_address.is_some_and(AddressLimit::is_limited)),
-        ];
-        let of_api = [
-            ("access_log", self.access_log == Some(true)),
-            ("requests_per_second", self.requests_per_second.is_some_and(|most| most.get() > 0)),
-        ];
-        let set = |of: &[(&'static str, bool)]| of.iter().find(|(_, is_set)| *is_set).map(|(name, _)| *name);
-        Some(match (&self.domain, edge) {
+        Some(match (&self.domain, self.edge()) {
             (None, _) if self.certificate.is_some() => "certificate: needs domain; set both or none".into(),
             (None, _) if self.edge_certificate.is_some() => {
                 "edge_certificate: needs domain; set both or none".into()
@@ -377,42 +360,58 @@ impl RoomConfig {
             (Some(domain), _) if self.is_at_shop() => {
                 format!("domain: is the shop's own name; give the room another, like queue.{domain}")
             }
-            _ if !is_in(&self.edge_certificate, EDGE_REGION) => {
+            _ if self.edge_certificate.as_ref().is_some_and(|of| of.region() != EDGE_REGION) => {
                 format!("edge_certificate: must be in {EDGE_REGION}, where CloudFront looks")
             }
-            (_, edge) => {
-                if let Some(name) = set(&of_firewall).filter(|_| edge.answers()) {
-                    format!(
-                        "{name}: is of the API's firewall, so it doesn't go with edge; leave out one of them"
-                    )
-                } else if let Some(name) = set(&of_api).filter(|_| !edge.has_api()) {
-                    format!(
-                        "{name}: is of the API, and with edge = \"yes\" there is none; leave out one of them"
-                    )
-                } else {
-                    let region = self.region.as_ref()?.as_str();
-                    match &self.certificate {
-                        _ if edge.answers() && !EdgeSetting::is_in(region) => {
-                            format!(
-                                "edge: Lambda gives functions no URL in {region}; choose another region, or leave out edge"
-                            )
-                        }
-                        Some(certificate) if certificate.region() != region => {
-                            let elsewhere = certificate.region();
-                            format!(
-                                "certificate: is in {elsewhere}; request one in {region}, where the room is"
-                            )
-                        }
-                        _ => return None,
-                    }
-                }
-            }
+            _ => return None,
         })
+    }
+
+    /// What doesn't go with the room's edge.
+    fn mistake_about_edge(&self) -> Option<String> {
+        let edge = self.edge();
+        let of_firewall = [
+            (
+                "door_requests_per_address",
+                self.door_requests_per_address.is_some_and(AddressLimit::is_limited),
+            ),
+            ("door_challenge_above", self.door_challenge_above.is_some()),
+            ("requests_per_address", self.requests_per_address.is_some_and(AddressLimit::is_limited)),
+        ];
+        let of_api = [
+            ("access_log", self.access_log == Some(true)),
+            ("requests_per_second", self.requests_per_second.is_some_and(|most| most.get() > 0)),
+        ];
+        let set = |of: &[(&'static str, bool)]| of.iter().find(|(_, is_set)| *is_set).map(|(name, _)| *name);
+        if let Some(name) = set(&of_firewall).filter(|_| edge.answers()) {
+            return Some(format!(
+                "{name}: is of the API's firewall, so it doesn't go with edge; leave out one of them"
+            ));
+        }
+        if let Some(name) = set(&of_api).filter(|_| !edge.has_api()) {
+            return Some(format!(
+                "{name}: is of the API, and with edge = \"yes\" there is none; leave out one of them"
+            ));
+        }
+        let region =
+            self.region.as_ref().filter(|region| edge.answers() && !EdgeSetting::is_in(region.as_str()))?;
+        Some(format!(
+            "edge: Lambda gives functions no URL in {region}; choose another region, or leave out edge"
+        ))
+    }
+
+    /// Whether API Gateway would look for the certificate elsewhere.
+    fn mistake_about_region(&self) -> Option<String> {
+        let (region, certificate) = (self.region.as_ref()?, self.certificate.as_ref()?);
+        let elsewhere = certificate.region();
+        (elsewhere != region.as_str())
+            .then(|| format!("certificate: is in {elsewhere}; request one in {region}, where the room is"))
     }
 
     /// Checks the settings that depend on each other.
     pub fn consistent(self) -> Result<Self, Mistakes> {
-        match self.mistake_about_active().or_else(|| self.mistake_about_address()) {
+        let mistake = self.mistake_about_active().or_else(|| self.mistake_about_domain());
+        match mistake.or_else(|| self.mistake_about_edge()).or_else(|| self.mistake_about_region()) {
             Some(mistake) => Err(vec![mistake].into()),
             None => Ok(self),
         }
