@@ -13,11 +13,10 @@ use aws_smithy_http_client::tls::{Provider, TlsContext, TrustStore, rustls_provi
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use url::Url;
-use waitroom::RoomId;
 
 use crate::aws_errors::ErrorTranslator;
 use crate::error::OrIncomplete;
-use crate::{CloudError, CloudErrorKind, names};
+use crate::{CloudError, CloudErrorKind};
 
 /// How many times a call is attempted, with growing pauses. Only the operator waits for it, so many attempts are
 /// acceptable.
@@ -134,8 +133,15 @@ impl Account {
         aws_sdk_s3::Client::from_conf(config.force_path_style(self.has_custom_endpoint()).build())
     }
 
-    /// The room's stack with its region and account, for error texts.
-    pub(crate) fn describe_stack(&self, room: &RoomId) -> String {
-        format!("the stack {} in {} of account {}", names::stack(room), self.region, self.id)
+    /// The same account in another region.
+    pub(crate) fn in_region(&self, region: &str) -> Self {
+        let config = self.config.to_builder().region(Region::new(region.to_owned())).build();
+        let errors = ErrorTranslator { region: region.to_owned(), ..self.errors.clone() };
+        Self { region: region.to_owned(), config, errors, ..self.clone() }
+    }
+
+    /// A stack with its region and account, for error texts.
+    pub(crate) fn describe_stack(&self, stack: &str) -> String {
+        format!("the stack {stack} in {} of account {}", self.region, self.id)
     }
 }

@@ -12,7 +12,7 @@ use crate::{CloudError, DeployedRoom};
 impl DeployedRoom {
     /// The room's alarms. Empty if the room has none.
     pub async fn alarms(&self) -> Result<Vec<Alarm>, CloudError> {
-        let attempt = format!("read the alarms of {}", self.account.describe_stack(&self.room));
+        let attempt = format!("read the alarms of {}", self.describe_stack());
         // CloudFormation names them `<stack>-<alarm>-<random>`.
         let prefix = format!("{}-", crate::names::stack(&self.room));
         let cloudwatch = aws_sdk_cloudwatch::Client::new(&self.account.config);
@@ -32,7 +32,7 @@ impl DeployedRoom {
     /// When the room's alarms began to ring and stopped, oldest first: the latest `most` changes of each alarm. `CloudWatch`
     /// keeps them for 30 days.
     pub async fn alarm_changes(&self, most: u16) -> Result<Vec<AlarmChange>, CloudError> {
-        let attempt = format!("read when the alarms rang of {}", self.account.describe_stack(&self.room));
+        let attempt = format!("read when the alarms rang of {}", self.describe_stack());
         let cloudwatch = aws_sdk_cloudwatch::Client::new(&self.account.config);
         let (errors, attempt) = (&self.account.errors, attempt.as_str());
         let mut changes = Vec::new();

@@ -13,6 +13,9 @@ use crate::{CloudError, CloudErrorKind, names};
 pub(crate) const PACKAGE_BUCKET: &str = "PackageBucket";
 pub(crate) const PACKAGE_KEY: &str = "PackageKey";
 
+/// The parameter for the ARN of the firewall in front of an edge.
+pub(crate) const EDGE_FIREWALL: &str = "EdgeFirewallArn";
+
 /// The program of all functions as a zip file for Lambda.
 #[derive(Clone, Debug)]
 pub struct FunctionPackage {

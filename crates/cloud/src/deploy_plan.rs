@@ -19,7 +19,7 @@ use crate::limits::LimitReading;
 use crate::reservation::ReservationPlan;
 use crate::shop_check::ShopCheck;
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
-use crate::template::Stack;
+use crate::template::EdgeFirewall;
 use crate::warnings::PlanWarning;
 use crate::{Account, Bundle, CloudError, bundle};
 
@@ -33,7 +33,7 @@ pub struct DeployPlan {
     pub region: String,
     pub architecture: Architecture,
     pub action: DeployAction,
-    /// How many resources of each type the stack will have.
+    /// How many resources of each type the room will have.
     pub resources: BTreeMap<String, usize>,
     pub limits: Vec<LimitReading>,
     pub reserved: ReservationPlan,
@@ -115,9 +115,7 @@ impl Account {
             (Some(found), _) => DeployAction::Resume { status: found.status.to_string() },
         };
         let existing = found.as_ref().filter(|_| matches!(action, DeployAction::Update));
-        if let Some(existing) = existing {
-            self.refuse_lost_visitors(existing, config).await?;
-        }
+        self.refuse_lost_visitors(existing, config).await?;
         let (forecast, shop, places) = futures_util::join!(
             self.forecast(config, architecture, page, existing, expected),
             ShopCheck::measure(config),
@@ -134,7 +132,7 @@ impl Account {
             region: self.region.clone(),
             architecture,
             action,
-            resources: count_resources(&bundle::stack(&bundle::parameters(config, architecture))?)?,
+            resources: count_resources(config, architecture)?,
             warnings,
             limits,
             reserved,
@@ -191,8 +189,12 @@ fn cents(dollars: f64) -> f64 {
     (dollars * 100.0).round() / 100.0
 }
 
-/// The resources of the template by type, including those that the SAM transform adds.
-fn count_resources(stack: &Stack) -> Result<BTreeMap<String, usize>, CloudError> {
+/// The resources by type, including those that the SAM transform adds.
+fn count_resources(
+    config: &RoomConfig,
+    architecture: Architecture,
+) -> Result<BTreeMap<String, usize>, CloudError> {
+    let stack = bundle::stack(&bundle::parameters(config, architecture))?;
     let mut counts = BTreeMap::new();
     let mut count = |kind: &str| *counts.entry(kind.to_owned()).or_default() += 1;
     for (name, kind) in stack.resources().map_err(|error| unreadable(&error))? {
@@ -215,6 +217,9 @@ fn count_resources(stack: &Stack) -> Result<BTreeMap<String, usize>, CloudError>
             }
             other => count(other),
         }
+    }
+    if config.has_edge_firewall() {
+        count(EdgeFirewall::TYPE);
     }
     Ok(counts)
 }
@@ -257,7 +262,8 @@ mod tests {
             with(true, false, EdgeSetting::No),
             with(false, true, EdgeSetting::No),
             with(false, false, EdgeSetting::Yes),
-            with(true, false, EdgeSetting::Moving),
+            with(true, true, EdgeSetting::Moving),
+            with(false, true, EdgeSetting::Yes),
         ] {
             let mut config = RoomConfig::new(
                 "sale".parse().unwrap(),

@@ -11,11 +11,12 @@ use probe::WebAddress;
 use url::Url;
 use waitroom::{Author, RoomId, RoomState};
 
+use crate::bundle::EDGE_FIREWALL;
 use crate::error::OrIncomplete;
 use crate::kept_refusals::KeptRefusals;
 use crate::reservation::reserved;
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
-use crate::{Account, CloudError, CloudErrorKind};
+use crate::{Account, CloudError, CloudErrorKind, names};
 
 /// A room in an account.
 #[derive(Clone, Debug)]
@@ -37,6 +38,7 @@ pub struct DeployedRoom {
     pub(crate) ledger_table: String,
     /// Whether an edge asks the door for everything.
     pub(crate) has_edge: bool,
+    pub(crate) has_edge_firewall: bool,
     /// The function that is the door, if the room's version names it.
     pub(crate) door_function: Option<String>,
     pub(crate) refusals: Arc<KeptRefusals>,
@@ -113,6 +115,7 @@ impl Account {
             dead_letters_url,
             ledger_table,
             has_edge: found.outputs.contains_key("Edge"),
+            has_edge_firewall: found.parameters.get(EDGE_FIREWALL).is_some_and(|arn| !arn.is_empty()),
             door_function: found.outputs.get("ProducerFunction").cloned(),
             refusals: Arc::default(),
         })
@@ -191,9 +194,14 @@ impl DeployedRoom {
         WebAddress::through(self.account.endpoint().as_ref(), url)
     }
 
+    /// Its stack, for error texts.
+    pub(crate) fn describe_stack(&self) -> String {
+        self.account.describe_stack(&names::stack(&self.room))
+    }
+
     /// How many messages are in the queue of dead letters.
     pub async fn dead_letters(&self) -> Result<u64, CloudError> {
-        let attempt = format!("count the dead letters of {}", self.account.describe_stack(&self.room));
+        let attempt = format!("count the dead letters of {}", self.describe_stack());
         let attribute = QueueAttributeName::ApproximateNumberOfMessages;
         let sqs = aws_sdk_sqs::Client::new(&self.account.config);
         let get = sqs.get_queue_attributes().queue_url(&self.dead_letters_url);

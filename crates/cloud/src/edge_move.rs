@@ -20,11 +20,11 @@ impl Account {
     /// An error if nothing would answer any more where this stack's visitors come to.
     pub(crate) async fn refuse_lost_visitors(
         &self,
-        existing: &StackState,
+        existing: Option<&StackState>,
         config: &RoomConfig,
     ) -> Result<(), CloudError> {
-        let before =
-            existing.parameters.get("Edge").and_then(|name| EdgeSetting::named(name)).unwrap_or_default();
+        let Some(existing) = existing else { return Ok(()) };
+        let before = edge_of(existing);
         let moved = EdgeMove { room: &config.room, before, after: config.edge() };
         let domain_before = existing.parameters.get("DomainName").filter(|domain| !domain.is_empty());
         let domain = config.domain.as_ref().map(config::DomainName::as_str);
@@ -37,6 +37,11 @@ impl Account {
             _ => Ok(()),
         }
     }
+}
+
+/// What the stack was deployed with.
+pub(crate) fn edge_of(stack: &StackState) -> EdgeSetting {
+    stack.parameters.get("Edge").and_then(|name| EdgeSetting::named(name)).unwrap_or_default()
 }
 
 /// Whether visitors of this domain come through `CloudFront`. An error says why that is not known.

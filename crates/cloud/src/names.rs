@@ -15,6 +15,11 @@ pub(crate) fn stack(room: &RoomId) -> String {
     format!("beekeeper-{room}")
 }
 
+/// The second stack of a room in this region, which is in another one. The capital letter keeps it apart from every room's stack.
+pub(crate) fn edge_stack(room: &RoomId, region: &str) -> String {
+    format!("beekeeper-{room}-Edge-{region}")
+}
+
 /// The bucket for function package and template. The name depends only on room, account and region, so a run after
 /// an interrupted one finds the bucket.
 pub(crate) fn artefact_bucket(room: &RoomId, account: &str, region: &str) -> String {
@@ -64,7 +69,13 @@ mod tests {
         let room = "sale".parse().unwrap();
         let bucket =
             artefact_bucket(&room, account, region).replace(account, "<account>").replace(region, "<region>");
-        let names = [format!("stack {}", stack(&room)), format!("bucket {bucket}"), format!("tag {TAG}")];
+        let at_edge = edge_stack(&room, region).replace(region, "<region>");
+        let names = [
+            format!("stack {}", stack(&room)),
+            format!("stack {at_edge}"),
+            format!("bucket {bucket}"),
+            format!("tag {TAG}"),
+        ];
         let names = names.map(|name| name.replace("-sale", "-<room>"));
         frozen_names::assert_frozen(frozen_names::Section::AccountNames, names);
     }

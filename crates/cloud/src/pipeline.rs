@@ -1,13 +1,15 @@
 //! The files with which a pipeline of the operator's own deploys a room: docs/pipelines.md. They are made without asking AWS.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use ::page::Page;
-use config::RoomConfig;
+use config::{EdgeSetting, RoomConfig};
 use serde_json::{Value, json};
+use waitroom::RoomId;
 
 use crate::bundle::{PACKAGE_BUCKET, template};
-use crate::{Bundle, CloudError, check_page, names};
+use crate::{Bundle, CloudError, check_page, edge_stack, names};
 
 /// A file, and its path in the folder of them all.
 #[derive(Clone, Debug)]
@@ -36,24 +38,30 @@ impl Bundle {
     ) -> Result<Vec<PipelineFile>, CloudError> {
         custom_page.map_or(Ok(()), check_page)?;
         let package = self.choose(config.architecture)?;
-        let tags = json!({ names::TAG: config.room });
-        let stack = json!({
-            "StackName": names::stack(&config.room),
-            "Region": config.region.as_ref().map(ToString::to_string),
-            "Tags": tags,
-            "Capabilities": ["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
-        });
+        let region = config.region.as_ref().map(ToString::to_string);
         let mut parameters = package.parameters(config)?;
         parameters.extend(bucket.map(|bucket| (PACKAGE_BUCKET.to_owned(), bucket.to_owned())));
-        let mut files = vec![
-            PipelineFile::json(PipelineFile::STACK, &stack),
-            PipelineFile {
-                path: "template.json".into(),
-                content: template(config.edge())?.into_bytes().into(),
-            },
-            PipelineFile::json("parameters.json", &json!({ "Parameters": parameters, "Tags": tags })),
-            PipelineFile { path: package.key(), content: package.zip.clone() },
-        ];
+        let stack = PipelineStack {
+            folder: "",
+            name: Some(names::stack(&config.room)),
+            region: region.clone(),
+            capabilities: &["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
+            template: template(config.edge())?,
+            parameters,
+        };
+        let mut files = stack.files(&config.room);
+        if config.has_edge_firewall() {
+            let stack = PipelineStack {
+                folder: "edge-firewall/",
+                name: region.map(|region| names::edge_stack(&config.room, &region)),
+                region: Some(EdgeSetting::REGION.to_owned()),
+                capabilities: &[],
+                template: edge_stack::template()?,
+                parameters: edge_stack::parameters(config)?,
+            };
+            files.extend(stack.files(&config.room));
+        }
+        files.push(PipelineFile { path: package.key(), content: package.zip.clone() });
         for (name, file) in custom_page.into_iter().flat_map(Page::files) {
             // The input of S3's PutObject. The API sends the metadata as the file's Content-Security-Policy.
             let put = json!({
@@ -66,12 +74,40 @@ impl Bundle {
     }
 }
 
+/// A stack that the pipeline deploys.
+struct PipelineStack {
+    /// Where its files are, with a slash at the end.
+    folder: &'static str,
+    /// Not known without the room's region, if it has that in it.
+    name: Option<String>,
+    region: Option<String>,
+    capabilities: &'static [&'static str],
+    template: String,
+    parameters: BTreeMap<String, String>,
+}
+
+impl PipelineStack {
+    fn files(self, room: &RoomId) -> Vec<PipelineFile> {
+        let Self { folder, name, region, capabilities, template, parameters } = self;
+        let tags = json!({ names::TAG: room });
+        let stack =
+            json!({ "StackName": name, "Region": region, "Tags": tags, "Capabilities": capabilities });
+        vec![
+            PipelineFile::json(format!("{folder}{}", PipelineFile::STACK), &stack),
+            PipelineFile { path: format!("{folder}template.json"), content: template.into_bytes().into() },
+            PipelineFile::json(
+                format!("{folder}parameters.json"),
+                &json!({ "Parameters": parameters, "Tags": tags }),
+            ),
+        ]
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
     use std::fs;
 
-    use ::config::Architecture;
+    use ::config::{AddressLimit, Architecture, ConfigValue, SettingValue};
     use ::page::Design;
     use waitroom::Rate;
 
@@ -79,6 +115,14 @@ mod tests {
     use crate::FunctionPackage;
 
     fn files(page: Option<&Page>, bucket: Option<&str>) -> BTreeMap<String, Cow<'static, [u8]>> {
+        files_of(page, bucket, |_| {})
+    }
+
+    fn files_of(
+        page: Option<&Page>,
+        bucket: Option<&str>,
+        change: fn(&mut RoomConfig),
+    ) -> BTreeMap<String, Cow<'static, [u8]>> {
         let mut config = RoomConfig::new(
             "spring-sale".parse().unwrap(),
             "Sale".parse().unwrap(),
@@ -86,6 +130,7 @@ mod tests {
             Rate::new(300).unwrap(),
         );
         config.region = Some("eu-central-1".parse().unwrap());
+        change(&mut config);
         let package = FunctionPackage { architecture: Architecture::Arm64, zip: b"zip".as_slice().into() };
         let files = Bundle::new([package]).pipeline_files(&config, page, bucket).unwrap();
         files.into_iter().map(|file| (file.path, file.content)).collect()
@@ -107,6 +152,32 @@ mod tests {
         let declared = template["Parameters"].as_object().unwrap().keys();
         let given = parameters["Parameters"].as_object().unwrap();
         assert!(declared.eq(given.keys()), "every parameter has a value, and no other");
+    }
+
+    #[test]
+    fn a_firewall_for_an_edge_is_a_stack_of_its_own_in_us_east_1() {
+        let files = files_of(None, None, |config| {
+            config.edge = Some(EdgeSetting::Yes);
+            config.door_requests_per_address =
+                Some(AddressLimit::from_value(ConfigValue::Number(500)).unwrap());
+        });
+        let stack = json_in(&files, "edge-firewall/stack.json");
+        assert_eq!(
+            (&stack["StackName"], &stack["Region"]),
+            (&json!("beekeeper-spring-sale-Edge-eu-central-1"), &json!("us-east-1"))
+        );
+        let (template, parameters) = (
+            json_in(&files, "edge-firewall/template.json"),
+            json_in(&files, "edge-firewall/parameters.json"),
+        );
+        assert_eq!(parameters["Parameters"]["DoorRequestsPerAddress"], "500");
+        let declared = template["Parameters"].as_object().unwrap().keys();
+        assert!(declared.eq(parameters["Parameters"].as_object().unwrap().keys()));
+        assert_eq!(
+            json_in(&files, "parameters.json")["Parameters"]["EdgeFirewallArn"],
+            "",
+            "the pipeline fills it in"
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aws_sdk_cloudwatch::types::{MetricDataQuery, MetricDataResult};
+use config::EdgeSetting;
 use control::Refusals;
 use waitroom::{RoomId, Timestamp};
 
@@ -20,6 +21,7 @@ pub struct RefusalSource<'a> {
     pub table: &'a str,
     /// Whether an edge asks the door for everything.
     pub has_edge: bool,
+    pub has_edge_firewall: bool,
 }
 
 /// What AWS counted in one minute.
@@ -30,6 +32,8 @@ struct MinuteCounts {
     server_errors: f64,
     door_throttles: f64,
     door_errors: f64,
+    /// What the edge's firewall refused, and nobody else counts.
+    refused_at_edge: f64,
     /// Reads and writes that the table refused.
     table_throttles: f64,
 }
@@ -54,6 +58,7 @@ impl DeployedRoom {
                 .ok_or("the room is of a version that doesn't name its door")?,
             table: &self.ledger_table,
             has_edge: self.has_edge,
+            has_edge_firewall: self.has_edge_firewall,
         };
         let read = async {
             let read = self.account.refusals(source, now).await;
@@ -75,7 +80,14 @@ impl Account {
         let stack = crate::names::stack(source.room);
         let counted = counted(&stack, source);
         let queries = counted.iter().map(Counted::query).collect();
-        let results = self.metric_data(queries, now - LOOKED_BACK, now, &attempt).await?;
+        let mut results = self.metric_data(queries, now - LOOKED_BACK, now, &attempt).await?;
+        let name = crate::names::edge_stack(source.room, &self.region);
+        let at_edge = source.has_edge_firewall.then(|| at_edge(&name));
+        if let Some(at_edge) = &at_edge {
+            let there = self.in_region(EdgeSetting::REGION);
+            results.extend(there.metric_data(vec![at_edge.query()], now - LOOKED_BACK, now, &attempt).await?);
+        }
+        let counted: Vec<_> = counted.into_iter().chain(at_edge).collect();
         let mut minutes = BTreeMap::new();
         for result in &results {
             add(&mut minutes, &counted, result, &attempt)?;
@@ -121,6 +133,17 @@ fn counted<'a>(stack: &'a str, source: RefusalSource<'a>) -> Vec<Counted<'a>> {
         ]);
     }
     all
+}
+
+/// What the firewall of an edge refused. `CloudWatch` has it where CloudFront is, and without the region's name.
+fn at_edge(stack: &str) -> Counted<'_> {
+    Counted {
+        id: "at_edge",
+        namespace: "AWS/WAFV2",
+        name: "BlockedRequests",
+        dimensions: vec![("WebACL", stack), ("Rule", "ALL")],
+        of: |minute| &mut minute.refused_at_edge,
+    }
 }
 
 impl Counted<'_> {
@@ -174,7 +197,7 @@ fn refusals(minutes: &BTreeMap<Timestamp, MinuteCounts>, room: &RoomId, now: Tim
 
 impl MinuteCounts {
     fn refused(&self) -> f64 {
-        self.server_errors + self.refused_clients()
+        self.server_errors + self.refused_clients() + self.refused_at_edge
     }
 
     fn refused_clients(&self) -> f64 {
@@ -193,6 +216,7 @@ impl MinuteCounts {
             server_errors: self.server_errors + other.server_errors,
             door_throttles: self.door_throttles + other.door_throttles,
             door_errors: self.door_errors + other.door_errors,
+            refused_at_edge: self.refused_at_edge + other.refused_at_edge,
             table_throttles: self.table_throttles + other.table_throttles,
         }
     }
@@ -217,6 +241,9 @@ impl MinuteCounts {
                     "the table, the page or what the door needs doesn't answer in time; see `beekeeper logs {room}`"
                 ));
             }
+        }
+        if self.refused_at_edge > 0.0 {
+            reasons.push("the firewall refuses addresses that send more than you allow: scripts, or many people at one address; docs/abuse.md".to_owned());
         }
         // Behind an edge, visitors for whom no function was free are these client errors, and were named already.
         if self.client_errors > 0.0 && (self.server_errors > 0.0 || reasons.is_empty()) {
@@ -252,6 +279,7 @@ mod tests {
         server_errors: 0.0,
         door_throttles: 0.0,
         door_errors: 0.0,
+        refused_at_edge: 0.0,
         table_throttles: 0.0,
     };
     const FAILING: MinuteCounts = MinuteCounts { server_errors: 300.0, door_errors: 299.0, ..CALM };
@@ -295,14 +323,25 @@ mod tests {
         let too_few =
             "the account runs as many functions as it may, so Lambda doesn't start the door for everybody";
         assert_eq!(reason(busy_behind_edge), too_few);
+        let limited = MinuteCounts { refused_at_edge: 30.0, ..CALM };
+        assert!(reason(limited).starts_with("the firewall refuses addresses"));
+        assert_eq!(found(&[(1, limited)]).unwrap().requests, 30);
     }
 
     #[test]
     fn values_that_cannot_all_be_read_are_an_error() {
         let stack = "beekeeper-sale";
         let room = "sale".parse().unwrap();
-        let counted =
-            counted(stack, RefusalSource { room: &room, door: "door", table: "table", has_edge: false });
+        let counted = counted(
+            stack,
+            RefusalSource {
+                room: &room,
+                door: "door",
+                table: "table",
+                has_edge: false,
+                has_edge_firewall: false,
+            },
+        );
         let result = |status| MetricDataResult::builder().id("servers").status_code(status).build();
         let mut minutes = BTreeMap::new();
         add(&mut minutes, &counted, &result(StatusCode::Complete), "read").unwrap();

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use aws_sdk_cloudformation::types::{ResourceStatus, StackResourceSummary};
 use aws_sdk_cloudwatchlogs::types::LogGroup;
 use aws_sdk_resourcegroupstagging::config::{Builder, Region};
 use aws_sdk_resourcegroupstagging::types::TagFilter;
@@ -12,13 +11,12 @@ use waitroom::RoomId;
 
 use crate::artefacts::ArtefactBucket;
 use crate::aws_errors::code;
+use crate::edge_stack::{EdgeStack, EdgeStackRemoval};
 use crate::error::OrIncomplete;
 use crate::progress::{DeployStep, OnEvent, report_step};
-use crate::stack::{RemovalStep, RoomStack, StackState, next_removal_step};
+use crate::remove_stack::remove_stack;
+use crate::stack::RoomStack;
 use crate::{Account, CloudError, CloudErrorKind, DeployEvent, names};
-
-/// How often the deletion of a stack is attempted.
-const ATTEMPTS: u32 = 3;
 
 /// AWS's index of tags lists deleted resources for a while.
 const TAG_INDEX_DELAY: Duration = Duration::from_secs(45);
@@ -55,22 +53,16 @@ impl Account {
     pub async fn destroy(&self, room: &RoomId, on_event: OnEvent<'_>) -> Result<Removal, CloudError> {
         let stack = RoomStack::new(self, room);
         let mut removal = Removal::default();
-        while let Some(found) = stack.find().await? {
-            match next_removal_step(&found.status) {
-                RemovalStep::Done => break,
-                RemovalStep::Wait => {
-                    let text =
-                        format!("wait for the operation that is running on the stack ({})", found.status);
-                    report_step(on_event, DeployStep::Attach, text);
-                    stack.attach(&found.id).await?.until_done(on_event).await?;
-                }
-                RemovalStep::Delete => {
-                    report_step(on_event, DeployStep::Remove, format!("delete the stack {}", stack.name));
-                    delete_stack(&stack, &found, on_event).await?;
-                }
-            }
-            if !removal.removed.contains(&stack.name) {
-                removal.removed.push(stack.name.clone());
+        if remove_stack(&stack, on_event).await? {
+            removal.removed.push(stack.name.clone());
+        }
+        if EdgeSetting::is_in(&self.region) {
+            let edge = EdgeStack::beside(&stack);
+            let told = format!("the stack {} in {}", edge.name, EdgeSetting::REGION);
+            match edge.remove(on_event).await? {
+                EdgeStackRemoval::Removed => removal.removed.push(edge.name),
+                EdgeStackRemoval::WasNotThere => removal.gone.push(told),
+                EdgeStackRemoval::NotAllowed(why) => removal.unverified.push(format!("{told} ({why})")),
             }
         }
         let artefacts = ArtefactBucket::new(self, room);
@@ -179,7 +171,9 @@ impl Account {
         // What CloudFront has is listed there, whatever the room's region. The rest of that region is of another room.
         if self.region != EdgeSetting::REGION && EdgeSetting::is_in(&self.region) {
             let there = self.tagged_in(EdgeSetting::REGION, room).await?;
-            arns.extend(there.into_iter().filter(|arn| arn.starts_with("arn:aws:cloudfront:")));
+            let is_of_edge =
+                |arn: &String| arn.starts_with("arn:aws:cloudfront:") || arn.contains(":global/webacl/");
+            arns.extend(there.into_iter().filter(is_of_edge));
         }
         Ok(arns)
     }
@@ -209,50 +203,4 @@ fn log_prefixes(stack: &str) -> Vec<String> {
     let of_function =
         |function: &str| [format!("{stack}-{function}Log-"), format!("/aws/lambda/{stack}-{function}-")];
     FUNCTIONS.into_iter().flat_map(of_function).collect()
-}
-
-/// Deletes a stack. If CloudFormation fails to, removes what blocks the deletion, and tries again.
-pub(crate) async fn delete_stack(
-    stack: &RoomStack<'_>,
-    found: &StackState,
-    on_event: OnEvent<'_>,
-) -> Result<(), CloudError> {
-    let attempt = format!("delete {}", stack.description());
-    let mut retain = Vec::new();
-    let mut attempts = 0;
-    loop {
-        let mut watch = stack.watch(&found.id).await?;
-        let token = format!("beekeeper-{:016x}", rand::random::<u64>());
-        let delete = stack.cloudformation.delete_stack().stack_name(&found.id).client_request_token(token);
-        let delete = delete.set_retain_resources((!retain.is_empty()).then(|| retain.clone()));
-        delete.send().await.map_err(|error| stack.account.errors.call_failed(&attempt, error))?;
-        let state = watch.until_done(on_event).await?;
-        let Some(state) = state.filter(|state| !state.is_gone()) else { return Ok(()) };
-        let error = watch.error(&attempt, Some(&state));
-        attempts += 1;
-        if attempts == ATTEMPTS {
-            return Err(error.or_advice("solve this problem, and run the same command again"));
-        }
-        let text = format!("CloudFormation could not delete the stack; trying again: {}", error.reason());
-        on_event(DeployEvent::Warning { text, advice: None });
-        for resource in undeletable(stack, &found.id).await? {
-            let (name, kind) = (resource.logical_resource_id, resource.resource_type);
-            match (kind.as_deref(), resource.physical_resource_id, name) {
-                // Something was put into the bucket after the setup function had emptied it.
-                (Some("AWS::S3::Bucket"), Some(bucket), _) => {
-                    ArtefactBucket::new(stack.account, stack.room()).empty(&bucket).await?;
-                }
-                // The setup function does not respond. It is no longer needed: it would only empty the bucket.
-                (Some("Custom::Room"), _, Some(name)) => retain.push(name),
-                _ => {}
-            }
-        }
-    }
-}
-
-/// The resources that CloudFormation could not delete.
-async fn undeletable(stack: &RoomStack<'_>, id: &str) -> Result<Vec<StackResourceSummary>, CloudError> {
-    let mut resources = stack.resources(id).await?;
-    resources.retain(|resource| resource.resource_status == Some(ResourceStatus::DeleteFailed));
-    Ok(resources)
 }

@@ -116,7 +116,7 @@ impl StackState {
     }
 }
 
-/// The stack of one room, which may not exist. Its name depends only on the room.
+/// A stack of one room, which may not exist. Its name depends only on the room and its region.
 pub(crate) struct RoomStack<'a> {
     pub(crate) account: &'a Account,
     pub(crate) cloudformation: Client,
@@ -126,13 +126,17 @@ pub(crate) struct RoomStack<'a> {
 
 impl<'a> RoomStack<'a> {
     pub(crate) fn new(account: &'a Account, room: &RoomId) -> Self {
+        Self::named(account, names::stack(room), room)
+    }
+
+    pub(crate) fn named(account: &'a Account, name: String, room: &RoomId) -> Self {
         let cloudformation = account.cloudformation();
-        Self { account, cloudformation, name: names::stack(room), room: room.clone() }
+        Self { account, cloudformation, name, room: room.clone() }
     }
 
     /// With its region and account, for error texts.
     pub(crate) fn description(&self) -> String {
-        self.account.describe_stack(&self.room)
+        self.account.describe_stack(&self.name)
     }
 
     pub(crate) fn room(&self) -> &RoomId {

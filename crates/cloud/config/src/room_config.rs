@@ -282,6 +282,14 @@ impl RoomConfig {
         self.edge.unwrap_or_default()
     }
 
+    /// Whether a firewall is in front of the edge.
+    pub fn has_edge_firewall(&self) -> bool {
+        let limits = [self.door_requests_per_address, self.requests_per_address];
+        let has_rule =
+            limits.into_iter().flatten().any(AddressLimit::is_limited) || self.door_challenge_above.is_some();
+        self.edge().answers() && has_rule
+    }
+
     /// By how much more than the rate it may let in. 0 percent is none at all.
     pub fn oversubscription(&self) -> Option<Oversubscription> {
         self.oversubscribe_percent.and_then(|most| Oversubscription::new(most.get()).ok())
@@ -370,25 +378,11 @@ impl RoomConfig {
     /// What doesn't go with the room's edge.
     fn mistake_about_edge(&self) -> Option<String> {
         let edge = self.edge();
-        let of_firewall = [
-            (
-                "door_requests_per_address",
-                self.door_requests_per_address.is_some_and(AddressLimit::is_limited),
-            ),
-            ("door_challenge_above", self.door_challenge_above.is_some()),
-            ("requests_per_address", self.requests_per_address.is_some_and(AddressLimit::is_limited)),
-        ];
         let of_api = [
             ("access_log", self.access_log == Some(true)),
             ("requests_per_second", self.requests_per_second.is_some_and(|most| most.get() > 0)),
         ];
-        let set = |of: &[(&'static str, bool)]| of.iter().find(|(_, is_set)| *is_set).map(|(name, _)| *name);
-        if let Some(name) = set(&of_firewall).filter(|_| edge.answers()) {
-            return Some(format!(
-                "{name}: is of the API's firewall, so it doesn't go with edge; leave out one of them"
-            ));
-        }
-        if let Some(name) = set(&of_api).filter(|_| !edge.has_api()) {
+        if let Some((name, _)) = of_api.iter().find(|(_, is_set)| *is_set && !edge.has_api()) {
             return Some(format!(
                 "{name}: is of the API, and with edge = \"yes\" there is none; leave out one of them"
             ));
@@ -557,8 +551,6 @@ mod tests {
             (&[yes, domain], "edge: needs edge_certificate"),
             (&[moving, domain, at_edge], "domain: needs certificate"),
             (&[yes, domain, elsewhere], "edge_certificate: must be in us-east-1"),
-            (&[yes, ("requests_per_address", Number(500))], "requests_per_address: is of the API's firewall"),
-            (&[yes, ("door_challenge_above", Number(0))], "door_challenge_above: is of the API's firewall"),
             (&[yes, ("access_log", Flag(true))], "access_log: is of the API"),
             (&[yes, ("requests_per_second", Number(100))], "requests_per_second: is of the API"),
             (&[yes, ("region", Text("eu-central-2"))], "edge: Lambda gives functions no URL in eu-central-2"),

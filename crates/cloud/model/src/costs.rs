@@ -258,7 +258,11 @@ impl StandingCosts {
                 + if room.edge.has_api() { API_ALARM_METRICS } else { 0.0 }
                 + if room.edge.answers() { EDGE_ALARM_METRICS } else { 0.0 }
                 + if room.throttle { THROTTLE_ALARM_METRICS } else { 0.0 }
-                + if room.firewall.door_limit { DOOR_LIMIT_ALARM_METRICS } else { 0.0 };
+                + if room.firewall.door_limit && room.edge.has_api() {
+                    DOOR_LIMIT_ALARM_METRICS
+                } else {
+                    0.0
+                };
             options.push(line("alarms", watched * prices.alarm_metric.each()));
         }
         if room.throttle {
@@ -271,7 +275,10 @@ impl StandingCosts {
         }
         if room.firewall.rules() > 0 {
             let rules = f64::from(room.firewall.rules());
-            options.push(line("firewall", prices.firewall.each() + rules * prices.firewall_rule.each()));
+            let each = prices.firewall.each() + rules * prices.firewall_rule.each();
+            // The API and the edge have one of their own each.
+            let firewalls = u32::from(room.edge.has_api()) + u32::from(room.edge.answers());
+            options.push(line("firewall", f64::from(firewalls) * each));
         }
         Self { month: MINUTES_PER_MONTH * trigger + prices.secret.each(), options }
     }
@@ -308,6 +315,7 @@ fn function(gb_second: f64, memory_gb: f64, seconds: f64) -> f64 {
 #[cfg(test)]
 #[allow(clippy::float_cmp, reason = "whole numbers, or the same computation")]
 mod tests {
+    use config::EdgeSetting;
     use waitroom::Rate;
 
     use super::*;
@@ -372,6 +380,21 @@ mod tests {
         assert!((both.0 - limit.0 - 1.0).abs() < 1e-9, "another rule: {both:?}");
         assert_eq!(nothing.1, 0.0);
         assert!((both.1 - limit.1 - 0.8).abs() < 1e-9, "two challenges for each of a million: {both:?}");
+    }
+
+    #[test]
+    fn an_edge_has_a_firewall_of_its_own_without_an_alarm() {
+        let month = |edge, firewall| {
+            let options =
+                StandingCosts::of(&ModelledRoom { alarms: true, firewall, edge, ..room(1000) }).options;
+            options.iter().map(|line| line.dollars).sum::<f64>()
+        };
+        let limit = Firewall { door_limit: true, ..Firewall::default() };
+        for (edge, expected) in [(EdgeSetting::No, 6.1), (EdgeSetting::Moving, 12.1), (EdgeSetting::Yes, 6.0)]
+        {
+            let costs = month(edge, limit) - month(edge, Firewall::default());
+            assert!((costs - expected).abs() < 1e-9, "{edge}: {costs}");
+        }
     }
 
     #[test]

@@ -2,10 +2,12 @@
 //!
 //! [`TEMPLATE`] is the text, [`parse`] converts it to JSON, and [`Stack`] fills in parameters and evaluates conditions.
 
+mod edge_firewall;
 mod resolved;
 mod without;
 mod yaml;
 
+pub use edge_firewall::EdgeFirewall;
 pub use resolved::Stack;
 pub(crate) use without::without;
 pub use yaml::parse;
@@ -47,6 +49,7 @@ mod tests {
             ("Room", "the name of the file"),
             ("PageVersion", "set by whoever deploys, for each version"),
             ("ReservedConsumers", "computed from the rate and what the account has left"),
+            ("EdgeFirewallArn", "known when the second stack is deployed"),
         ] {
             assert!(declared.remove(other).is_some(), "{other}: {why}");
         }

@@ -236,7 +236,13 @@ async fn put(metric: &str, namespace: &str, dimensions: &[(&str, &str)], ago: u6
 #[ignore = "needs LocalEmu: cargo xtask test cloud"]
 async fn who_is_refused_and_why_is_read_from_the_metrics_of_the_alarms() {
     let (room, calm) = ("refusing".parse().unwrap(), "calm".parse().unwrap());
-    let source = |room, door| RefusalSource { room, door, table: "refusing-ledger", has_edge: false };
+    let source = |room, door| RefusalSource {
+        room,
+        door,
+        table: "refusing-ledger",
+        has_edge: false,
+        has_edge_firewall: false,
+    };
     let account = account().await;
     let of_api = [("ApiName", "beekeeper-refusing"), ("Stage", "prod")];
     for ago in [1, 2, 3] {
@@ -253,6 +259,12 @@ async fn who_is_refused_and_why_is_read_from_the_metrics_of_the_alarms() {
     let minutes = now.since(refused.since).as_secs() / 60;
     assert!((3..=4).contains(&minutes), "since {minutes} minutes: {refused:?}");
     assert_eq!(account.refusals(source(&calm, "calm-door"), now).await.unwrap(), None);
+
+    let firewall = format!("beekeeper-calm-Edge-{}", account.region);
+    put("BlockedRequests", "AWS/WAFV2", &[("WebACL", &firewall), ("Rule", "ALL")], 1, 30).await;
+    let behind_edge = RefusalSource { has_edge_firewall: true, ..source(&calm, "calm-door") };
+    let refused = account.refusals(behind_edge, now).await.unwrap().unwrap();
+    assert!(refused.requests == 30 && refused.reason.starts_with("the firewall refuses"), "{refused:?}");
 }
 
 #[tokio::test]

@@ -80,8 +80,13 @@ impl Operator {
 
     /// Writes the room's configuration file.
     pub fn profile(&self, room: &str, title: &str) -> Result<()> {
+        self.profile_in("us-east-1", room, title)
+    }
+
+    /// The same for a room in this region.
+    pub fn profile_in(&self, region: &str, room: &str, title: &str) -> Result<()> {
         let profile = format!(
-            "title = {title:?}\nregion = \"us-east-1\"\nshop = {SHOP:?}\nrate = 60\nthrottle = false\n\
+            "title = {title:?}\nregion = {region:?}\nshop = {SHOP:?}\nrate = 60\nthrottle = false\n\
              architecture = \"{}\"\n",
             architecture()
         );

@@ -1,5 +1,5 @@
-"""CloudFront's part of a stack: a distribution, and the access controls and policies that it refers to. LocalEmu's
-CloudFormation does not know them.
+"""CloudFront's part of a stack: a distribution, the access controls and policies that it refers to, and the firewall in front
+of it. LocalEmu's CloudFormation does not know them.
 
 A resource keeps its properties. Those that are not listed here, and those of a wrong type, are refused as CloudFormation
 refuses them, and what contradicts itself as CloudFront does. At a distribution's name, the first origin answers, and nothing
@@ -30,7 +30,7 @@ from function_urls import SENDER
 from stack_operators import Refused, answering, require, stack_tags
 
 # By their IDs.
-DISTRIBUTIONS, CONTROLS, CACHE_POLICIES, HEADER_POLICIES = {}, {}, {}, {}
+DISTRIBUTIONS, CONTROLS, CACHE_POLICIES, HEADER_POLICIES, FIREWALLS = {}, {}, {}, {}, {}
 MADE_BY_AWS = {
     "CachePolicyId": {
         "4135ea2d-6df8-44a3-9df3-4b5a84be39ad",  # CachingDisabled
@@ -198,6 +198,36 @@ HEADER_POLICY = shape(
         ),
     ),
 )
+VISIBILITY = shape(
+    ["CloudWatchMetricsEnabled", "MetricName", "SampledRequestsEnabled"],
+    CloudWatchMetricsEnabled=FLAG,
+    MetricName={"type": "string", "pattern": "^[A-Za-z0-9_-]{1,255}$"},
+    SampledRequestsEnabled=FLAG,
+)
+HEADERS = each(shape(["Name", "Value"], Name=TEXT, Value=TEXT))
+BLOCK = shape(
+    CustomResponse=shape(
+        ["ResponseCode"], ResponseCode=between(200, 599), CustomResponseBodyKey=TEXT, ResponseHeaders=HEADERS
+    )
+)
+FIREWALL = shape(
+    ["DefaultAction", "Scope", "VisibilityConfig"],
+    CustomResponseBodies={},
+    DefaultAction=shape(Allow=shape()),
+    Rules=each(
+        shape(
+            ["Name", "Priority", "Statement", "VisibilityConfig"],
+            Action=shape(Block=BLOCK, Challenge=shape()),
+            Name=TEXT,
+            Priority=SECONDS,
+            Statement={},
+            VisibilityConfig=VISIBILITY,
+        )
+    ),
+    Scope=one_of("CLOUDFRONT"),
+    Tags=each(shape(["Key", "Value"], Key=TEXT, Value=TEXT)),
+    VisibilityConfig=VISIBILITY,
+)
 
 
 class Kept(ResourceProvider):
@@ -205,6 +235,7 @@ class Kept(ResourceProvider):
     what IAM calls it."""
 
     kept = properties = config = noun = verb = None
+    service = "CloudFront"
     # What CloudFormation asks for besides, by AWS's list of the permissions of each handler.
     after_create = before_update = before_delete = ()
     SCHEMA = {"primaryIdentifier": ["/properties/Id"]}
@@ -241,7 +272,7 @@ class Kept(ResourceProvider):
         self.require(request, ["Get" + self.verb, *self.before_delete, "Delete" + self.verb], id)
         with TURN:
             if any(id in json.dumps(other["DistributionConfig"]) for other in DISTRIBUTIONS.values()):
-                raise Refused("CloudFront", 409, "ResourceConflict", f"{self.verb}InUse: {id} is used by a distribution")
+                raise Refused(self.service, 409, "ResourceConflict", f"{self.verb}InUse: {id} is used by a distribution")
             self.kept.pop(id, None)
         return ProgressEvent(OperationStatus.SUCCESS, resource_model={})
 
@@ -278,8 +309,8 @@ class Kept(ResourceProvider):
         if new_tags:
             conditions |= {f"aws:RequestTag/{key}": value for key, value in new_tags.items()}
             conditions["aws:TagKeys"] = list(new_tags)
-        actions = [f"cloudfront:{operation}" for operation in operations]
-        require(request, "CloudFront", actions, self.arn(request, id), conditions)
+        actions = [f"{self.service.lower()}:{operation}" for operation in operations]
+        require(request, self.service, actions, self.arn(request, id), conditions)
 
 
 class Distribution(Kept):
@@ -320,9 +351,43 @@ class ResponseHeadersPolicy(Kept):
     noun, verb = "response-headers-policy", "ResponseHeadersPolicy"
 
 
-def plugin(provider):
+class WebACL(Kept):
+    """It judges no request."""
+
+    kept, properties, config, service = FIREWALLS, FIREWALL, "Rules", "WAFV2"
+    noun, verb = "global/webacl", "WebACL"
+    after_create = ("GetWebACL", "ListTagsForResource")
+    before_update = ("ListTagsForResource",)
+
+    def identity(self):
+        id = str(uuid.uuid4())
+        return {"Id": id, "Name": f"Firewall-{id[:8]}"}
+
+    def judge(self, model, own):
+        bodies = model.get("CustomResponseBodies", {})
+        for key, body in bodies.items():
+            if len(body["Content"].encode()) > 4096:
+                raise Refused("WAFV2", 400, "InvalidRequest", f"WAFLimitsExceededException: the response body {key}")
+        for rule in model["Rules"]:
+            wanted = rule["Action"].get("Block", {}).get("CustomResponse", {}).get("CustomResponseBodyKey")
+            if wanted is not None and wanted not in bodies:
+                raise Refused("WAFV2", 400, "InvalidRequest", f"WAFInvalidParameterException: no response body {wanted}")
+
+    def tags(self, request, model):
+        return stack_tags(request) | {tag["Key"]: tag["Value"] for tag in model.get("Tags", [])}
+
+    def keep(self, request, model, tags):
+        if request.region_name != "us-east-1":
+            raise Refused("WAFV2", 400, "InvalidRequest", "WAFInvalidParameterException: the scope is not valid")
+        return super().keep(request, model | {"Arn": self.arn(request, model["Id"])}, tags)
+
+    def arn(self, request, id):
+        return f"arn:aws:wafv2:us-east-1:{request.account_id}:{self.noun}/Firewall-{id[:8]}/{id}"
+
+
+def plugin(provider, of="CloudFront"):
     class Plugin(CloudFormationResourceProviderPlugin):
-        name = f"AWS::CloudFront::{provider.__name__}"
+        name = f"AWS::{of}::{provider.__name__}"
         factory = None
 
         def load(self):
@@ -335,6 +400,7 @@ DistributionPlugin = plugin(Distribution)
 OriginAccessControlPlugin = plugin(OriginAccessControl)
 CachePolicyPlugin = plugin(CachePolicy)
 ResponseHeadersPolicyPlugin = plugin(ResponseHeadersPolicy)
+WebACLPlugin = plugin(WebACL, of="WAFv2")
 
 
 def access_id():
@@ -383,6 +449,9 @@ def contradictions(config, own):
         if ("ResponseCode" in answer) != ("ResponsePagePath" in answer):
             yield "InvalidArgument: a custom error response has a code and a page, or neither"
     yield from wrong_names(config, own)
+    firewall = config.get("WebACLId", "")
+    if firewall and firewall not in [known["Arn"] for known in FIREWALLS.values()]:
+        yield f"InvalidWebACLId: {firewall}"
 
 
 def wrong_origin(origin):
@@ -439,6 +508,7 @@ def show_distributions():
                 "OriginAccessControls": list(CONTROLS.values()),
                 "CachePolicies": list(CACHE_POLICIES.values()),
                 "ResponseHeadersPolicies": list(HEADER_POLICIES.values()),
+                "Firewalls": list(FIREWALLS.values()),
             }
             return Response(json.dumps(kept), mimetype="application/json")
 

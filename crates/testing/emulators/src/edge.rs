@@ -23,8 +23,8 @@ use self::properties::Properties;
 use crate::{LocalEmu, Nginx, certify, port, server};
 
 /// What changes neither which requests reach the origin nor what becomes of its answers.
-const WITHOUT_EFFECT: [&str; 6] =
-    ["Aliases", "Comment", "HttpVersion", "IPV6Enabled", "PriceClass", "ViewerCertificate"];
+const WITHOUT_EFFECT: [&str; 7] =
+    ["Aliases", "Comment", "HttpVersion", "IPV6Enabled", "PriceClass", "ViewerCertificate", "WebACLId"];
 
 /// A distribution of a stack, answering on this machine.
 #[derive(Debug)]

@@ -13,7 +13,7 @@
 mod mapping;
 mod velocity;
 
-pub use cloud::template::Stack;
+pub use cloud::template::{EdgeFirewall, Stack};
 pub use mapping::{ApiMethod, MappingTemplate};
 pub use velocity::{Rendered, TemplateRequest, Velocity};
 

@@ -51,8 +51,14 @@ const CHOICES: [Choice; 17] = [
         ],
         &["Producer", "ProducerRole", "RoomSetup"],
     ),
+    // The firewall of an edge is in another stack, and has no alarm.
     (
-        &[("Edge", "yes"), ("AlarmEmail", "operator@shop.example")],
+        &[
+            ("Edge", "yes"),
+            ("AlarmEmail", "operator@shop.example"),
+            ("DoorRequestsPerAddress", "5000"),
+            ("EdgeFirewallArn", "arn:aws:wafv2:us-east-1:1:global/webacl/1/1"),
+        ],
         &[
             "AlarmTopic",
             "ConsumersDroppedAlarm",

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use emulators::{Venv, workspace};
+use stack_template::EdgeFirewall;
 
 /// Both tools require a region, though neither calls AWS.
 const REGION: (&str, &str) = ("AWS_DEFAULT_REGION", "eu-central-1");
@@ -35,7 +36,10 @@ fn succeeds(command: &mut Command) {
 #[test]
 #[ignore = "needs sam and cfn-lint: cargo xtask test stack_template"]
 fn cfn_lint_finds_nothing() {
-    let templates = [stack_template::path()].into_iter().chain(authorizers());
+    let folder = tempfile::tempdir().unwrap();
+    let of_edge = folder.path().join("edge-firewall.json");
+    fs::write(&of_edge, EdgeFirewall::read().unwrap().to_string()).unwrap();
+    let templates = [stack_template::path(), of_edge].into_iter().chain(authorizers());
     succeeds(tools().command("cfn-lint").envs([REGION]).args(templates));
 }
 

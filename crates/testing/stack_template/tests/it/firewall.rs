@@ -72,6 +72,20 @@ fn the_firewall_leaves_the_answer_to_the_api() {
 }
 
 #[test]
+fn an_edge_stands_behind_the_firewall_of_the_second_stack() {
+    let of = |firewall: &[(&str, &str)]| {
+        let required = [("Room", "sale"), ("Title", "Sale"), ("Shop", "https://shop.example"), ("Rate", "1")];
+        let stack = Stack::with(&[&required, firewall].concat()).unwrap();
+        stack.resolve(
+            &stack.template["Resources"]["Distribution"]["Properties"]["DistributionConfig"]["WebACLId"],
+        )
+    };
+    let arn = "arn:aws:wafv2:us-east-1:1:global/webacl/1/1";
+    assert_eq!(of(&[]).unwrap(), json!({ "Ref": "AWS::NoValue" }));
+    assert_eq!(of(&[("EdgeFirewallArn", arn)]).unwrap(), arn);
+}
+
+#[test]
 fn browsers_are_challenged_above_a_number_of_requests_or_always() {
     let above = rule(&[("DoorChallengeAbove", "200"), ("DoorWindowSeconds", "600")]);
     let always = rule(&[("DoorChallengeAbove", "0")]);

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use deployed_rooms::{Operator, SamRoom};
+use deployed_rooms::{Operator, SamRoom, Signal};
 use emulators::{EdgeProxy, LocalEmu};
 use http_contract::{Client, Order, RoomUnderTest};
 
@@ -131,23 +131,50 @@ fn an_edge_comes_with_deploy_stays_where_visitors_are_and_goes_with_destroy() {
     let aws = account();
     let operator = Operator::new(aws, "operator").unwrap();
     let before = operator.listing().unwrap();
-    operator.profile("sale", "Sale").unwrap();
-    operator.configure_more("sale", "edge = \"yes\"\n").unwrap();
+    operator.profile_in("eu-central-1", "sale", "Sale").unwrap();
+    let with_limit = |most: u32| {
+        operator.profile_in("eu-central-1", "sale", "Sale").unwrap();
+        operator
+            .configure_more("sale", &format!("edge = \"yes\"\ndoor_requests_per_address = {most}\n"))
+            .unwrap();
+    };
     let deploy = [&["deploy", "sale"], DEPLOY].concat();
+    let destroy = ["destroy", "sale", "--yes", "--json"];
+    let made = |what: &str| aws.distributions().unwrap()[what].as_array().unwrap().clone();
+
+    with_limit(5000);
+    operator.stopped(&deploy, "\"step\":\"bucket\"", Signal::KILL).unwrap();
+    assert_eq!((made("Firewalls").len(), made("Distributions").len()), (1, 0), "the firewall comes first");
+    operator.done(&destroy).unwrap();
+    assert_eq!(made("Firewalls").len(), 0, "and goes, although the room was never there");
+
     let deployed = operator.done(&deploy).unwrap();
     let url = deployed["urls"]["room"].as_str().unwrap();
     assert!(url.ends_with(".cloudfront.net/beekeeper"), "{deployed}");
+    let (firewall, distribution) = (made("Firewalls").remove(0), made("Distributions").remove(0));
+    assert_eq!(distribution["DistributionConfig"]["WebACLId"], firewall["Arn"]);
+    assert_eq!(firewall["Tags"]["beekeeper:room"], "sale");
+    let limit = |firewall: &serde_json::Value| {
+        firewall["Rules"][0]["Statement"]["RateBasedStatement"]["Limit"].clone()
+    };
+    assert_eq!(limit(&firewall), "5000");
 
-    operator.profile("sale", "Sale").unwrap();
+    with_limit(4000);
+    let plan = operator.done(&["deploy", "sale", "--dry-run", "--json"]).unwrap();
+    let changes: Vec<_> = plan["changes"].as_array().unwrap().iter().map(|change| &change["name"]).collect();
+    assert_eq!(changes, ["Firewall"], "{plan}");
+    operator.done(&deploy).unwrap();
+    assert_eq!(limit(&made("Firewalls")[0]), "4000");
+    assert_eq!(made("Distributions"), [distribution]);
+
+    operator.profile_in("eu-central-1", "sale", "Sale").unwrap();
     let refused = operator.run(&deploy).unwrap();
     let complaint: serde_json::Value = serde_json::from_slice(&refused.stderr).unwrap();
     let error = complaint["error"].as_str().unwrap();
     assert_eq!(refused.status.code(), Some(1), "{complaint}");
     assert!(error.starts_with("could not move the room sale from edge = \"yes\" to \"no\""), "{error}");
 
-    operator.configure_more("sale", "edge = \"yes\"\n").unwrap();
-    let distributions = || aws.distributions().unwrap()["Distributions"].as_array().unwrap().len();
-    assert_eq!(distributions(), 1);
-    operator.done(&["destroy", "sale", "--yes", "--json"]).unwrap();
-    assert_eq!((operator.listing().unwrap(), distributions()), (before, 0));
+    operator.done(&destroy).unwrap();
+    let left = (made("Distributions"), made("Firewalls"));
+    assert_eq!((operator.listing().unwrap(), left), (before, Default::default()));
 }

@@ -1,0 +1,78 @@
+//! Removing a stack.
+
+use aws_sdk_cloudformation::types::{ResourceStatus, StackResourceSummary};
+
+use crate::artefacts::ArtefactBucket;
+use crate::progress::{DeployStep, OnEvent, report_step};
+use crate::stack::{RemovalStep, RoomStack, StackState, next_removal_step};
+use crate::{CloudError, DeployEvent};
+
+/// How often the deletion is attempted.
+const ATTEMPTS: u32 = 3;
+
+/// Removes it, whatever state it is in. Returns whether there was one.
+pub(crate) async fn remove_stack(stack: &RoomStack<'_>, on_event: OnEvent<'_>) -> Result<bool, CloudError> {
+    let mut was_there = false;
+    while let Some(found) = stack.find().await? {
+        match next_removal_step(&found.status) {
+            RemovalStep::Done => break,
+            RemovalStep::Wait => {
+                let text = format!("wait for the operation that is running on the stack ({})", found.status);
+                report_step(on_event, DeployStep::Attach, text);
+                stack.attach(&found.id).await?.until_done(on_event).await?;
+            }
+            RemovalStep::Delete => {
+                report_step(on_event, DeployStep::Remove, format!("delete the stack {}", stack.name));
+                delete_stack(stack, &found, on_event).await?;
+            }
+        }
+        was_there = true;
+    }
+    Ok(was_there)
+}
+
+/// Deletes a stack. If CloudFormation fails to, removes what blocks the deletion, and tries again.
+pub(crate) async fn delete_stack(
+    stack: &RoomStack<'_>,
+    found: &StackState,
+    on_event: OnEvent<'_>,
+) -> Result<(), CloudError> {
+    let attempt = format!("delete {}", stack.description());
+    let mut retain = Vec::new();
+    let mut attempts = 0;
+    loop {
+        let mut watch = stack.watch(&found.id).await?;
+        let token = format!("beekeeper-{:016x}", rand::random::<u64>());
+        let delete = stack.cloudformation.delete_stack().stack_name(&found.id).client_request_token(token);
+        let delete = delete.set_retain_resources((!retain.is_empty()).then(|| retain.clone()));
+        delete.send().await.map_err(|error| stack.account.errors.call_failed(&attempt, error))?;
+        let state = watch.until_done(on_event).await?;
+        let Some(state) = state.filter(|state| !state.is_gone()) else { return Ok(()) };
+        let error = watch.error(&attempt, Some(&state));
+        attempts += 1;
+        if attempts == ATTEMPTS {
+            return Err(error.or_advice("solve this problem, and run the same command again"));
+        }
+        let text = format!("CloudFormation could not delete the stack; trying again: {}", error.reason());
+        on_event(DeployEvent::Warning { text, advice: None });
+        for resource in undeletable(stack, &found.id).await? {
+            let (name, kind) = (resource.logical_resource_id, resource.resource_type);
+            match (kind.as_deref(), resource.physical_resource_id, name) {
+                // Something was put into the bucket after the setup function had emptied it.
+                (Some("AWS::S3::Bucket"), Some(bucket), _) => {
+                    ArtefactBucket::new(stack.account, stack.room()).empty(&bucket).await?;
+                }
+                // The setup function does not respond. It is no longer needed: it would only empty the bucket.
+                (Some("Custom::Room"), _, Some(name)) => retain.push(name),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The resources that CloudFormation could not delete.
+async fn undeletable(stack: &RoomStack<'_>, id: &str) -> Result<Vec<StackResourceSummary>, CloudError> {
+    let mut resources = stack.resources(id).await?;
+    resources.retain(|resource| resource.resource_status == Some(ResourceStatus::DeleteFailed));
+    Ok(resources)
+}
