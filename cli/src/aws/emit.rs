@@ -16,7 +16,7 @@ use crate::exit::{Exit, Failure};
 use crate::printer::{note, say};
 
 /// What an earlier run wrote and this one may not: a package has another name each time, and a page other files.
-const FOLDERS: [&str; 2] = ["functions", "page"];
+const FOLDERS: [&str; 3] = ["functions", "page", "edge-firewall"];
 
 pub(super) fn run(deploy: &Deploy, folder: &Path, json: bool) -> Result<()> {
     let config = ConfigFolder::of_this_user()?.load(&deploy.name)?;
@@ -88,14 +88,23 @@ mod tests {
     fn only_what_an_earlier_run_wrote_is_replaced() {
         let home = tempfile::tempdir().unwrap();
         let room = home.path().join("ours/room");
-        write(&room, &[file("stack.json", "1"), file("functions/1.zip", "1"), file("page/a.svg", "1")])
-            .unwrap();
+        write(
+            &room,
+            &[
+                file("stack.json", "1"),
+                file("functions/1.zip", "1"),
+                file("page/a.svg", "1"),
+                file("edge-firewall/template.json", "1"),
+            ],
+        )
+        .unwrap();
         fs::write(room.join("main.tf"), "mine").unwrap();
         write(&room, &[file("stack.json", "2"), file("functions/2.zip", "2")]).unwrap();
         assert_eq!(fs::read_to_string(room.join("stack.json")).unwrap(), "2");
         assert_eq!(fs::read_to_string(room.join("main.tf")).unwrap(), "mine");
         assert!(room.join("functions/2.zip").exists());
         assert!(!room.join("functions/1.zip").exists() && !room.join("page").exists());
+        assert!(!room.join("edge-firewall").exists(), "a pipeline would go on paying for it");
 
         let foreign = home.path().join("ours");
         let error = write(&foreign, &[file("stack.json", "1")]).unwrap_err();

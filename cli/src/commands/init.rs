@@ -67,7 +67,7 @@ pub(crate) fn run(init: &Init, json: bool, yes: bool) -> Result<()> {
     };
     let changes = rooms::changes(before, &after);
     if changes.is_empty() {
-        return Ok(say("nothing changed: already set")?);
+        return Ok(say(&format!("nothing changed: {} says all of this already", path.display()))?);
     }
     changes.iter().try_for_each(|change| Ok(say(change)?))
 }

@@ -100,7 +100,7 @@ mod tests {
     }
 
     fn here(running: bool, port: Option<u16>, line: Option<ListedLine>) -> RoomHere {
-        RoomHere { kept_in: "/data".into(), running, is_denied: false, port, line }
+        RoomHere { kept_in: "/data".into(), running: Some(running), port, line }
     }
 
     fn rooms() -> BTreeMap<RoomId, ListedRoom> {

@@ -76,7 +76,7 @@ fn orders_show_what_changed() {
     let room = Local::start(&["--rate", "60"]);
     let said = |arguments: &[&str]| console::without_seconds(&text(&room.command(arguments).stdout));
     assert_eq!(said(&["set-rate", "--local", "600", "--yes"]), "rate: 60 -> 600, in force in … s\n");
-    assert_eq!(said(&["set-rate", "--local", "600", "--yes"]), "nothing changed: already set\n");
+    assert_eq!(said(&["set-rate", "--local", "600", "--yes"]), "nothing changed: the rate is 600 already\n");
     assert_eq!(said(&["stretch", "--local", "3"]), "stretch: 1 -> 3\n");
     assert_eq!(said(&["message", "--local", "Back soon"]), "message: \"\" -> \"Back soon\"\n");
     assert_eq!(said(&["pause", "--local"]), "room: on -> paused, in force in … s\n");
@@ -144,7 +144,7 @@ fn off_and_reset_ask_first_if_visitors_wait() {
     assert_eq!(text(&reset.stderr), expected);
     let off = text(&room.command(&["off", "--local", "--yes"]).stdout);
     assert_eq!(off, "room: paused -> off\n");
-    assert_eq!(text(&room.command(&["off", "--local"]).stdout), "nothing changed: already set\n");
+    assert_eq!(text(&room.command(&["off", "--local"]).stdout), "nothing changed: the room is off already\n");
     assert_eq!(text(&room.command(&["pause", "--local"]).stdout), "room: off -> paused\n");
     let reset = text(&room.command(&["reset", "--local", "--yes"]).stdout);
     assert!(reset.ends_with("\n1 visitor lost their place\n"), "{reset}");

@@ -38,8 +38,8 @@ pub struct ResourceChange {
 }
 
 impl ResourceChange {
-    pub(crate) fn added(name: &str, kind: &str) -> Self {
-        Self { name: name.into(), kind: kind.into(), action: "Add".into(), replacement: None }
+    pub(crate) fn of(action: &str, name: &str, kind: &str) -> Self {
+        Self { name: name.into(), kind: kind.into(), action: action.into(), replacement: None }
     }
 }
 

@@ -15,9 +15,7 @@ use crate::edge_stack::EdgeStack;
 use crate::prepare::prepare;
 use crate::progress::{DeployStep, OnEvent, report_step};
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
-use crate::{
-    Account, Bundle, CloudError, DeployedRoom, FunctionPackage, bundle, check_page, edge_move, names,
-};
+use crate::{Account, Bundle, CloudError, DeployedRoom, FunctionPackage, bundle, check_page, names};
 
 /// What one deployment needs: the configuration, and what to upload.
 pub(crate) struct Deployment<'a> {
@@ -111,13 +109,8 @@ impl Account {
         bucket.ensure().await?;
         deployment.upload(on_event).await?;
 
-        let needs_edge_stack = edge_firewall.is_some();
         let content = deployment.content(self, existing.as_ref(), edge_firewall).await?;
         change_set::apply(&stack, content, existing.as_ref(), on_event).await?;
-        let had_edge = existing.is_some_and(|existing| edge_move::edge_of(&existing).answers());
-        if !needs_edge_stack && (had_edge || config.edge().answers()) {
-            edge.remove(on_event).await?;
-        }
         let room = self.room(&config.room).await?;
         if let Some(page) = custom_page {
             report_step(on_event, DeployStep::Page, "upload the custom page");
@@ -125,6 +118,10 @@ impl Account {
         }
         report_step(on_event, DeployStep::Tidy, "delete packages and templates of earlier deployments");
         bucket.keep_only(&deployment.keys()).await?;
+        if !config.has_edge_firewall() {
+            // Whether this deployment ended the need for it, or one that was interrupted.
+            edge.remove_unneeded(existing.as_ref(), on_event).await?;
+        }
         Ok(room)
     }
 
@@ -146,10 +143,10 @@ impl Account {
         }
         self.refuse_lost_visitors(Some(&existing), config).await?;
         let (edge_firewall, mut changes) = EdgeStack::beside(&stack).changes(config).await?;
+        let content = deployment.content(self, Some(&existing), edge_firewall).await?;
         // CloudFormation reads a template of this size only from a bucket.
         let was_uploaded = deployment.upload_template(on_event).await?;
         report_step(on_event, DeployStep::Plan, "let CloudFormation compute the changes");
-        let content = deployment.content(self, Some(&existing), edge_firewall).await?;
         let of_room = change_set::preview(&stack, content, &existing).await;
         if was_uploaded {
             deployment.artefacts.delete_object(&deployment.template_key()).await?;

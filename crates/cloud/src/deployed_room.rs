@@ -11,7 +11,7 @@ use probe::WebAddress;
 use url::Url;
 use waitroom::{Author, RoomId, RoomState};
 
-use crate::bundle::EDGE_FIREWALL;
+use crate::edge_stack::has_edge_firewall;
 use crate::error::OrIncomplete;
 use crate::kept_refusals::KeptRefusals;
 use crate::reservation::reserved;
@@ -115,7 +115,7 @@ impl Account {
             dead_letters_url,
             ledger_table,
             has_edge: found.outputs.contains_key("Edge"),
-            has_edge_firewall: found.parameters.get(EDGE_FIREWALL).is_some_and(|arn| !arn.is_empty()),
+            has_edge_firewall: has_edge_firewall(&found),
             door_function: found.outputs.get("ProducerFunction").cloned(),
             refusals: Arc::default(),
         })

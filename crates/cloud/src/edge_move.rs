@@ -40,7 +40,7 @@ impl Account {
 }
 
 /// What the stack was deployed with.
-pub(crate) fn edge_of(stack: &StackState) -> EdgeSetting {
+fn edge_of(stack: &StackState) -> EdgeSetting {
     stack.parameters.get("Edge").and_then(|name| EdgeSetting::named(name)).unwrap_or_default()
 }
 

@@ -1,19 +1,20 @@
 //! A room's second stack: what has to be in us-east-1, where CloudFront looks for it. That is the firewall in front of an edge. The
-//! stack is made before the room's own, and removed after it: CloudFront has to know a firewall as long as it has one.
+//! stack is made before the room's own, and removed after it: CloudFormation deletes no firewall that a distribution uses.
 
 use std::collections::BTreeMap;
 
 use config::{EdgeSetting, RoomConfig};
 use waitroom::RoomId;
 
+use crate::bundle::EDGE_FIREWALL;
 use crate::change_set::{self, ResourceChange, StackContent, TemplateSource};
 use crate::error::OrIncomplete;
 use crate::prepare::prepare;
 use crate::progress::OnEvent;
 use crate::remove_stack::remove_stack;
-use crate::stack::{NextStep, RoomStack, next_step};
+use crate::stack::{NextStep, RoomStack, StackState, next_step};
 use crate::template::EdgeFirewall;
-use crate::{Account, CloudError, CloudErrorKind, bundle, names};
+use crate::{Account, CloudError, bundle, names};
 
 /// The output with the firewall's ARN.
 const FIREWALL: &str = "FirewallArn";
@@ -21,19 +22,13 @@ const FIREWALL: &str = "FirewallArn";
 /// Stands for an ARN that nobody knows before the stack is there.
 const NOT_YET: &str = "arn:aws:wafv2:us-east-1:000000000000:global/webacl/not-yet/0";
 
-/// What became of the stack.
-pub(crate) enum EdgeStackRemoval {
-    Removed,
-    WasNotThere,
-    /// The operator may not look for it, and this is why.
-    NotAllowed(String),
-}
-
 pub(crate) struct EdgeStack {
     /// In [`EdgeSetting::REGION`].
     account: Account,
-    pub(crate) name: String,
+    name: String,
     room: RoomId,
+    /// The room's.
+    of_region: String,
 }
 
 impl EdgeStack {
@@ -41,7 +36,12 @@ impl EdgeStack {
     pub(crate) fn beside(stack: &RoomStack<'_>) -> Self {
         let account = stack.account.in_region(EdgeSetting::REGION);
         let name = names::edge_stack(stack.room(), &stack.account.region);
-        Self { account, name, room: stack.room().clone() }
+        Self { account, name, room: stack.room().clone(), of_region: stack.account.region.clone() }
+    }
+
+    /// For people.
+    pub(crate) fn told(&self) -> String {
+        format!("the stack {} in {}", self.name, EdgeSetting::REGION)
     }
 
     fn stack(&self) -> RoomStack<'_> {
@@ -65,55 +65,64 @@ impl EdgeStack {
         made.or_incomplete(&attempt, "the firewall's ARN").map(Some)
     }
 
-    /// What [`EdgeStack::deploy`] would return and change. Nothing is changed.
+    /// What [`EdgeStack::deploy`] would return, and what a deployment would change. Nothing is changed.
     pub(crate) async fn changes(
         &self,
         config: &RoomConfig,
     ) -> Result<(Option<String>, Vec<ResourceChange>), CloudError> {
-        if !config.has_edge_firewall() {
-            return Ok((None, Vec::new()));
-        }
         let stack = self.stack();
+        let change = |action| vec![ResourceChange::of(action, EdgeFirewall::RESOURCE, EdgeFirewall::TYPE)];
+        if !config.has_edge_firewall() {
+            let is_there = self.is_there().await.is_ok_and(|is_there| is_there);
+            return Ok((None, if is_there { change("Remove") } else { Vec::new() }));
+        }
         let existing = stack.find().await?.filter(|found| next_step(Some(&found.status)) == NextStep::Update);
-        let Some(existing) = existing else {
-            let added = ResourceChange::added(EdgeFirewall::RESOURCE, EdgeFirewall::TYPE);
-            return Ok((Some(NOT_YET.into()), vec![added]));
-        };
+        let Some(existing) = existing else { return Ok((Some(NOT_YET.into()), change("Add"))) };
         let changes = change_set::preview(&stack, content(config)?, &existing).await?;
         Ok((existing.outputs.get(FIREWALL).cloned(), changes))
     }
 
-    pub(crate) async fn remove(&self, on_event: OnEvent<'_>) -> Result<EdgeStackRemoval, CloudError> {
-        let stack = self.stack();
-        match stack.find().await {
-            Ok(None) => Ok(EdgeStackRemoval::WasNotThere),
-            Ok(Some(_)) => {
-                remove_stack(&stack, on_event).await?;
-                Ok(EdgeStackRemoval::Removed)
-            }
-            // Some companies keep everybody out of other regions. A room without an edge has nothing there.
-            Err(error) if error.kind() == CloudErrorKind::AccessDenied => {
-                Ok(EdgeStackRemoval::NotAllowed(error.reason()))
-            }
-            Err(error) => Err(error),
+    /// Removes the stack of a room that `existing` was before. Where nobody may look for it, a room without a firewall goes on.
+    pub(crate) async fn remove_unneeded(
+        &self,
+        existing: Option<&StackState>,
+        on_event: OnEvent<'_>,
+    ) -> Result<(), CloudError> {
+        match self.is_there().await {
+            Ok(false) => Ok(()),
+            Ok(true) => self.remove(on_event).await,
+            Err(error) if existing.is_some_and(has_edge_firewall) => Err(error),
+            Err(_) => Ok(()),
         }
+    }
+
+    /// Some companies keep everybody out of other regions, so this may fail in a room that has nothing there.
+    pub(crate) async fn is_there(&self) -> Result<bool, CloudError> {
+        if !EdgeSetting::is_in(&self.of_region) {
+            return Ok(false);
+        }
+        Ok(self.stack().find().await?.is_some())
+    }
+
+    pub(crate) async fn remove(&self, on_event: OnEvent<'_>) -> Result<(), CloudError> {
+        remove_stack(&self.stack(), on_event).await.map(drop)
     }
 }
 
+/// Whether the room of this stack has a firewall in front of its edge.
+pub(crate) fn has_edge_firewall(room: &StackState) -> bool {
+    room.parameters.get(EDGE_FIREWALL).is_some_and(|arn| !arn.is_empty())
+}
+
 fn content(config: &RoomConfig) -> Result<StackContent, CloudError> {
-    Ok(StackContent { template: TemplateSource::Text(template()?), parameters: parameters(config)? })
+    let (template, parameters) = content_text(config)?;
+    Ok(StackContent { template: TemplateSource::Text(template), parameters })
 }
 
-pub(crate) fn template() -> Result<String, CloudError> {
-    Ok(edge_firewall()?.to_string())
-}
-
-pub(crate) fn parameters(config: &RoomConfig) -> Result<BTreeMap<String, String>, CloudError> {
-    let firewall = edge_firewall()?;
+/// The template and its parameters.
+pub(crate) fn content_text(config: &RoomConfig) -> Result<(String, BTreeMap<String, String>), CloudError> {
+    let firewall = EdgeFirewall::read().map_err(|error| bundle::unreadable(&error))?;
     let all = bundle::with_defaults(&config.parameters())?;
-    Ok(all.into_iter().filter(|(name, _)| firewall.asks_for(name)).collect())
-}
-
-fn edge_firewall() -> Result<EdgeFirewall, CloudError> {
-    EdgeFirewall::read().map_err(|error| bundle::unreadable(&error))
+    let parameters = all.into_iter().filter(|(name, _)| firewall.asks_for(name)).collect();
+    Ok((firewall.to_string(), parameters))
 }

@@ -51,13 +51,14 @@ impl Bundle {
         };
         let mut files = stack.files(&config.room);
         if config.has_edge_firewall() {
+            let (template, parameters) = edge_stack::content_text(config)?;
             let stack = PipelineStack {
                 folder: "edge-firewall/",
                 name: region.map(|region| names::edge_stack(&config.room, &region)),
                 region: Some(EdgeSetting::REGION.to_owned()),
                 capabilities: &[],
-                template: edge_stack::template()?,
-                parameters: edge_stack::parameters(config)?,
+                template,
+                parameters,
             };
             files.extend(stack.files(&config.room));
         }
@@ -140,6 +141,11 @@ mod tests {
         serde_json::from_slice(&files[path]).unwrap()
     }
 
+    fn with_edge_firewall(config: &mut RoomConfig) {
+        config.edge = Some(EdgeSetting::Yes);
+        config.door_requests_per_address = Some(AddressLimit::from_value(ConfigValue::Number(500)).unwrap());
+    }
+
     #[test]
     fn the_package_is_where_the_parameters_say() {
         let files = files(None, Some("artefacts"));
@@ -156,11 +162,7 @@ mod tests {
 
     #[test]
     fn a_firewall_for_an_edge_is_a_stack_of_its_own_in_us_east_1() {
-        let files = files_of(None, None, |config| {
-            config.edge = Some(EdgeSetting::Yes);
-            config.door_requests_per_address =
-                Some(AddressLimit::from_value(ConfigValue::Number(500)).unwrap());
-        });
+        let files = files_of(None, None, with_edge_firewall);
         let stack = json_in(&files, "edge-firewall/stack.json");
         assert_eq!(
             (&stack["StackName"], &stack["Region"]),
@@ -197,7 +199,7 @@ mod tests {
 
     #[test]
     fn what_pipelines_read_is_frozen() {
-        let files = files(None, Some("artefacts"));
+        let files = files_of(None, Some("artefacts"), with_edge_firewall);
         let fields = |file: &str| {
             let value = json_in(&files, file);
             value.as_object().unwrap().keys().map(|field| format!("{file} {field}")).collect::<Vec<_>>()
@@ -207,6 +209,10 @@ mod tests {
             template["Parameters"].as_object().unwrap().keys().filter(|name| name.starts_with("Package"));
         let names = own.map(|name| format!("parameter {name}"));
         let names = names.chain(["stack.json", "parameters.json"].into_iter().flat_map(fields));
-        frozen_names::assert_frozen(frozen_names::Section::Pipeline, names.chain(["template.json".into()]));
+        let of_edge = json_in(&files, "edge-firewall/template.json");
+        let outputs =
+            of_edge["Outputs"].as_object().unwrap().keys().map(|name| format!("edge-firewall output {name}"));
+        let folders = ["template.json", "edge-firewall/template.json"].map(ToOwned::to_owned);
+        frozen_names::assert_frozen(frozen_names::Section::Pipeline, names.chain(outputs).chain(folders));
     }
 }

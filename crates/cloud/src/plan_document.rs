@@ -1,6 +1,6 @@
 //! The plan of a deployment, for a person.
 
-use aws_model::{Bound, Limit, Outlook, ReservationTooLarge};
+use aws_model::{AccountLimit, Bound, Outlook, ReservationTooLarge};
 use document::Document;
 use document::words::{about, count, time};
 
@@ -99,7 +99,7 @@ fn reserved(plan: &DeployPlan) -> String {
         ReservationPlan::TooLarge(ReservationTooLarge { needed, unreserved, kept }) => format!(
             "nothing: {needed} functions are needed, and AWS wants {kept} left of the {unreserved} that are not reserved. So a \
              rush at the door may delay releasing; {}",
-            Limit::Concurrency.advice()
+            AccountLimit::advice_for_few_functions()
         ),
         ReservationPlan::Unread { before, error } if before.consumers == 0 => {
             format!("nothing, because AWS did not say how many functions are left: {error}")
@@ -222,7 +222,7 @@ fn refused(outlook: &Outlook) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use aws_model::{AccountLimit, Capacity, CostLine, Reservation};
+    use aws_model::{Capacity, CostLine, Limit, Reservation};
     use config::Architecture;
 
     use super::*;

@@ -79,9 +79,9 @@ async fn skipping(stack: &RoomStack<'_>, id: &str) -> Result<String, CloudError>
     if failed.is_empty() {
         return Ok("solve this problem, and run the same command again".into());
     }
-    let (name, failed) = (&stack.name, failed.join(" "));
+    let (region, name, failed) = (&stack.account.region, &stack.name, failed.join(" "));
     Ok(format!(
         "solve this problem, and run the same command again; or leave what cannot go back as it is: aws cloudformation \
-         continue-update-rollback --stack-name {name} --resources-to-skip {failed}"
+         continue-update-rollback --region {region} --stack-name {name} --resources-to-skip {failed}"
     ))
 }

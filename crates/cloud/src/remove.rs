@@ -11,7 +11,7 @@ use waitroom::RoomId;
 
 use crate::artefacts::ArtefactBucket;
 use crate::aws_errors::code;
-use crate::edge_stack::{EdgeStack, EdgeStackRemoval};
+use crate::edge_stack::{EdgeStack, has_edge_firewall};
 use crate::error::OrIncomplete;
 use crate::progress::{DeployStep, OnEvent, report_step};
 use crate::remove_stack::remove_stack;
@@ -53,17 +53,9 @@ impl Account {
     pub async fn destroy(&self, room: &RoomId, on_event: OnEvent<'_>) -> Result<Removal, CloudError> {
         let stack = RoomStack::new(self, room);
         let mut removal = Removal::default();
+        let had_edge_firewall = stack.find().await?.is_some_and(|found| has_edge_firewall(&found));
         if remove_stack(&stack, on_event).await? {
             removal.removed.push(stack.name.clone());
-        }
-        if EdgeSetting::is_in(&self.region) {
-            let edge = EdgeStack::beside(&stack);
-            let told = format!("the stack {} in {}", edge.name, EdgeSetting::REGION);
-            match edge.remove(on_event).await? {
-                EdgeStackRemoval::Removed => removal.removed.push(edge.name),
-                EdgeStackRemoval::WasNotThere => removal.gone.push(told),
-                EdgeStackRemoval::NotAllowed(why) => removal.unverified.push(format!("{told} ({why})")),
-            }
         }
         let artefacts = ArtefactBucket::new(self, room);
         report_step(on_event, DeployStep::RemoveBucket, format!("delete the bucket {}", artefacts.name));
@@ -73,6 +65,16 @@ impl Account {
         report_step(on_event, DeployStep::RemoveLogs, "delete log groups that are left");
         for prefix in log_prefixes(&stack.name) {
             removal.removed.extend(self.delete_log_groups(&prefix).await?);
+        }
+        let edge = EdgeStack::beside(&stack);
+        match edge.is_there().await {
+            Ok(false) => {}
+            Ok(true) => {
+                edge.remove(on_event).await?;
+                removal.removed.push(edge.told());
+            }
+            Err(error) if had_edge_firewall => return Err(error),
+            Err(error) => removal.unverified.push(format!("{} ({})", edge.told(), error.reason())),
         }
         report_step(on_event, DeployStep::Verify, "check that nothing is left");
         self.verify(&stack, &artefacts, &mut removal, on_event).await?;
@@ -146,7 +148,7 @@ impl Account {
             Ok(found) => {
                 let text = format!("AWS still lists resources with the room's tag: {}", found.join(", "));
                 let advice = "its index of tags lists deleted resources for a while; to check again, run the same \
-                              command later";
+                              command later. A room of this name in another region has the tag too";
                 on_event(DeployEvent::Warning { text, advice: Some(advice.into()) });
                 removal.unverified.push(tagged);
             }

@@ -1,6 +1,9 @@
 //! Removing a stack.
 
+use std::time::Duration;
+
 use aws_sdk_cloudformation::types::{ResourceStatus, StackResourceSummary};
+use tokio::time::sleep;
 
 use crate::artefacts::ArtefactBucket;
 use crate::progress::{DeployStep, OnEvent, report_step};
@@ -9,6 +12,8 @@ use crate::{CloudError, DeployEvent};
 
 /// How often the deletion is attempted.
 const ATTEMPTS: u32 = 3;
+
+const FIREWALL_PAUSE: Duration = Duration::from_secs(30);
 
 /// Removes it, whatever state it is in. Returns whether there was one.
 pub(crate) async fn remove_stack(stack: &RoomStack<'_>, on_event: OnEvent<'_>) -> Result<bool, CloudError> {
@@ -62,6 +67,8 @@ pub(crate) async fn delete_stack(
                 (Some("AWS::S3::Bucket"), Some(bucket), _) => {
                     ArtefactBucket::new(stack.account, stack.room()).empty(&bucket).await?;
                 }
+                // CloudFront may still use it for a moment after its distribution is gone.
+                (Some("AWS::WAFv2::WebACL"), ..) => sleep(FIREWALL_PAUSE).await,
                 // The setup function does not respond. It is no longer needed: it would only empty the bucket.
                 (Some("Custom::Room"), _, Some(name)) => retain.push(name),
                 _ => {}

@@ -43,7 +43,7 @@ pub(crate) fn of_limits(
             "this account may run only {functions} functions at the same time, as many new accounts: about {joins} \
              people can join a second, and about {kept_up} a minute can come and go"
         );
-        let mut advice = aws_model::Limit::Concurrency.advice();
+        let mut advice = AccountLimit::advice_for_few_functions();
         if room.edge.answers() {
             let _ = write!(
                 text,
@@ -285,7 +285,7 @@ mod tests {
             [
                 "if 15,000 people come at once, it takes at least 5 min until all have joined; the limit is the \
               functions that may run at the same time, and browsers that are refused try again by themselves | ask AWS \
-              for 1,000 or more, which is free: Service Quotas, AWS Lambda, Concurrent executions (L-B99A9384)"
+              for a higher limit, which is free: Service Quotas, AWS Lambda, Concurrent executions (L-B99A9384)"
             ]
         );
         let many = warned(&usual, 10_000, 5_000_000);

@@ -282,12 +282,23 @@ impl RoomConfig {
         self.edge.unwrap_or_default()
     }
 
+    /// The settings that make a firewall refuse or challenge an address.
+    pub fn address_limits(&self) -> Vec<&'static str> {
+        let limits = [
+            (
+                "door_requests_per_address",
+                self.door_requests_per_address.is_some_and(AddressLimit::is_limited),
+            ),
+            ("requests_per_address", self.requests_per_address.is_some_and(AddressLimit::is_limited)),
+            // 0 challenges every browser.
+            ("door_challenge_above", self.door_challenge_above.is_some()),
+        ];
+        limits.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name).collect()
+    }
+
     /// Whether a firewall is in front of the edge.
     pub fn has_edge_firewall(&self) -> bool {
-        let limits = [self.door_requests_per_address, self.requests_per_address];
-        let has_rule =
-            limits.into_iter().flatten().any(AddressLimit::is_limited) || self.door_challenge_above.is_some();
-        self.edge().answers() && has_rule
+        self.edge().answers() && !self.address_limits().is_empty()
     }
 
     /// By how much more than the rate it may let in. 0 percent is none at all.
@@ -558,6 +569,19 @@ mod tests {
             let refused = read(SMALLEST.into_iter().chain(wrong.iter().copied())).unwrap_err().to_string();
             assert!(refused.starts_with(expected), "{refused}");
         }
+    }
+
+    #[test]
+    fn what_limits_or_challenges_one_address_is_named() {
+        let limits = |more: &[(&'static str, ConfigValue<'static>)]| {
+            read(SMALLEST.into_iter().chain(more.iter().copied())).unwrap().address_limits()
+        };
+        let (requests, door) = ("requests_per_address", "door_requests_per_address");
+        assert!(limits(&[]).is_empty());
+        assert!(limits(&[(requests, Number(0)), (door, Number(0))]).is_empty());
+        assert_eq!(limits(&[(requests, Number(5000))]), [requests]);
+        let challenge = "door_challenge_above";
+        assert_eq!(limits(&[(door, Number(5000)), (challenge, Number(0))]), [door, challenge]);
     }
 
     #[test]

@@ -46,10 +46,18 @@ impl AccountLimit {
 
     /// What to do to get more.
     pub fn advice(self) -> String {
-        // Some are reserved for those who release visitors, and AWS keeps a hundred back. Nobody asks for so few more.
-        let wanted = if self == Self::Concurrency { "for 1,000 or more" } else { "for a higher limit" };
+        self.asking_for("a higher limit")
+    }
+
+    /// What to do about an account that may run few functions, as every new one. Some are reserved for those who release visitors, and
+    /// AWS keeps a hundred back, so nobody asks for a few more.
+    pub fn advice_for_few_functions() -> String {
+        Self::Concurrency.asking_for("1,000 or more")
+    }
+
+    fn asking_for(self, wanted: &str) -> String {
         format!(
-            "ask AWS {wanted}, which is free: Service Quotas, {} ({})",
+            "ask AWS for {wanted}, which is free: Service Quotas, {} ({})",
             self.in_service_quotas(),
             self.code()
         )

@@ -1,6 +1,6 @@
 //! What capacity and costs of a room depend on.
 
-use config::{AddressLimit, Architecture, EdgeSetting, RoomConfig, Whole};
+use config::{Architecture, EdgeSetting, RoomConfig, Whole};
 use page::Page;
 use waitroom::Rate;
 
@@ -42,10 +42,12 @@ pub struct Firewall {
 
 impl Firewall {
     fn of(config: &RoomConfig) -> Self {
+        let limits = config.address_limits();
+        let has = |setting| limits.contains(&setting);
         Self {
-            address_limit: config.requests_per_address.is_some_and(AddressLimit::is_limited),
-            door_limit: config.door_requests_per_address.is_some_and(AddressLimit::is_limited),
-            door_challenge: config.door_challenge_above.is_some(),
+            address_limit: has("requests_per_address"),
+            door_limit: has("door_requests_per_address"),
+            door_challenge: has("door_challenge_above"),
         }
     }
 

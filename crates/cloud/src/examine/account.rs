@@ -9,7 +9,7 @@ use document::words::{about, count, time};
 use waitroom::{RoomId, Timestamp};
 
 use crate::{
-    Account, Bundle, CloudError, DeployedRoom, Forecast, Limit, LimitReading, ReservationPlan,
+    Account, AccountLimit, Bundle, CloudError, DeployedRoom, Forecast, LimitReading, ReservationPlan,
     ReservationTooLarge, StackCheck, StackProgress,
 };
 
@@ -176,7 +176,7 @@ fn unreserved(reserved: &ReservationPlan) -> Option<DoctorCheck> {
             format!(
                 "{needed} functions are needed, and AWS wants {kept} left of the {unreserved} that are not reserved"
             ),
-            Limit::Concurrency.advice(),
+            AccountLimit::advice_for_few_functions(),
         ),
         ReservationPlan::Unread { before, error } if before.consumers == 0 => (
             format!("AWS did not say how many functions are left: {error}"),
@@ -204,7 +204,7 @@ fn unread(limits: &[LimitReading]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use aws_model::{AccountLimit, Reservation};
+    use aws_model::Reservation;
     use doctor::CheckResult;
 
     use super::*;

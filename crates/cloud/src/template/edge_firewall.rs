@@ -129,25 +129,28 @@ mod tests {
             (&properties["Scope"], &firewall["Resources"]["Firewall"]["Condition"]),
             (&json!("CLOUDFRONT"), &Value::Null)
         );
-        let mut rules = properties["Rules"].clone();
-        let mut plain = room["Resources"]["Firewall"]["Properties"]["Rules"].clone();
-        let mut answers = BTreeSet::new();
-        each(&rules, &mut |name, block| {
+        let refused = &room["Resources"]["Api"]["Properties"]["DefinitionBody"][RESPONSES][REFUSED];
+        let header = |name: &str| {
+            let value =
+                refused["responseParameters"][format!("gatewayresponse.header.{name}")].as_str().unwrap();
+            json!({ "Name": name, "Value": value.trim_matches('\'') })
+        };
+        let answer = json!({
+            "ResponseCode": refused["statusCode"].as_str().unwrap().parse::<u16>().unwrap(),
+            "CustomResponseBodyKey": "busy",
+            "ResponseHeaders": [header("Retry-After"), header("Cache-Control")],
+        });
+        let mut refusing = 0;
+        each(&properties["Rules"], &mut |name, block| {
             if name == "Block" {
-                answers.insert(block["CustomResponse"]["ResponseCode"].to_string());
+                refusing += 1;
+                assert_eq!(block["CustomResponse"], answer);
             }
         });
-        assert_eq!(
-            answers,
-            [room["Resources"]["Api"]["Properties"]["DefinitionBody"][RESPONSES][REFUSED]["statusCode"]
-                .as_str()
-                .unwrap()
-                .to_owned()]
-            .into()
-        );
+        assert_eq!(refusing, 2);
+        let mut plain = room["Resources"]["Firewall"]["Properties"]["Rules"].clone();
         answer_refused(&mut plain);
-        answer_refused(&mut rules);
-        assert_eq!(rules, plain);
+        assert_eq!(properties["Rules"], plain);
         let page = properties["CustomResponseBodies"]["busy"]["Content"].as_str().unwrap();
         assert!(page.contains("One moment, please") && page.len() <= LARGEST_PAGE, "{}", page.len());
     }
@@ -155,7 +158,7 @@ mod tests {
     #[test]
     fn it_has_all_that_its_rules_refer_to_and_nothing_else() {
         let firewall = EdgeFirewall::read().unwrap().0;
-        let (mut parameters, mut conditions) = (BTreeSet::from(["Room"]), BTreeSet::new());
+        let (mut parameters, mut conditions) = (BTreeSet::new(), BTreeSet::new());
         each(&firewall, &mut |name, value| match (name, value.as_str()) {
             ("Ref", Some(reference)) if !reference.starts_with("AWS::") => drop(parameters.insert(reference)),
             ("Fn::If", None) => drop(conditions.insert(value[0].as_str().unwrap())),

@@ -37,8 +37,13 @@ fn sdk_config() -> SdkConfig {
 }
 
 async fn account() -> Account {
-    let access = Access { region: REGION.into(), aws_profile: None, account: None };
-    Account::with_config(sdk_config(), &access).await.unwrap()
+    account_in(REGION).await
+}
+
+async fn account_in(region: &'static str) -> Account {
+    let access = Access { region: region.into(), aws_profile: None, account: None };
+    let config = sdk_config().to_builder().region(Region::new(region)).build();
+    Account::with_config(config, &access).await.unwrap()
 }
 
 fn room_config(room: &str) -> RoomConfig {
@@ -260,10 +265,13 @@ async fn who_is_refused_and_why_is_read_from_the_metrics_of_the_alarms() {
     assert!((3..=4).contains(&minutes), "since {minutes} minutes: {refused:?}");
     assert_eq!(account.refusals(source(&calm, "calm-door"), now).await.unwrap(), None);
 
-    let firewall = format!("beekeeper-calm-Edge-{}", account.region);
-    put("BlockedRequests", "AWS/WAFV2", &[("WebACL", &firewall), ("Rule", "ALL")], 1, 30).await;
+    // The metrics of CloudFront are in us-east-1, wherever the room is.
+    assert_eq!(REGION, "us-east-1");
+    let elsewhere = account_in("eu-central-1").await;
+    let firewall = "beekeeper-calm-Edge-eu-central-1";
+    put("BlockedRequests", "AWS/WAFV2", &[("WebACL", firewall), ("Rule", "ALL")], 1, 30).await;
     let behind_edge = RefusalSource { has_edge_firewall: true, ..source(&calm, "calm-door") };
-    let refused = account.refusals(behind_edge, now).await.unwrap().unwrap();
+    let refused = elsewhere.refusals(behind_edge, now).await.unwrap().unwrap();
     assert!(refused.requests == 30 && refused.reason.starts_with("the firewall refuses"), "{refused:?}");
 }
 

@@ -84,6 +84,7 @@ fn arns(action: &str, kind: &str) -> Vec<&'static str> {
         "sqs" => vec!["arn:aws:sqs:eu-west-1:1:beekeeper-sale-Q-1"],
         "wafv2" => vec![
             "arn:aws:wafv2:eu-west-1:1:regional/webacl/Firewall-1/1",
+            "arn:aws:wafv2:us-east-1:1:global/webacl/Firewall-1/1",
             "arn:aws:apigateway:eu-west-1::/restapis/a1/stages/prod",
         ],
         // Their actions know no resources.

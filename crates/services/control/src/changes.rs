@@ -14,10 +14,7 @@ impl ChangedRoom {
         if !changes.is_empty() {
             return changes;
         }
-        let ahead = after.ahead().filter(|_| is_of_state(order));
-        let ahead: Vec<_> = ahead.map(|(turns, at)| instant(turns, at, now)).collect();
-        let why = if ahead.is_empty() { "already set".into() } else { ahead.join("; ") };
-        vec![format!("nothing changed: {why}")]
+        vec![format!("nothing changed: {}", already(order, after, now))]
     }
 
     /// From when on the room releases otherwise, if it does.
@@ -26,30 +23,34 @@ impl ChangedRoom {
     }
 }
 
-/// Whether the order is about what the room does. What it does by itself is no answer to one about something else.
-fn is_of_state(order: &Order) -> bool {
+/// What the order asks for, as the room has it already. What a room does by itself is no answer to an order about something else.
+fn already(order: &Order, room: &Room, now: Timestamp) -> String {
     match order {
+        Order::SetRate { .. } => format!("the rate is {} already", room.settings.rate),
+        Order::Mode { .. } => format!("the mode is {} already", room.settings.mode),
+        Order::Message { text } if text.as_str().is_empty() => "there is no message".into(),
+        Order::Message { .. } => "visitors read this already".into(),
+        Order::Stretch { .. } => format!("the stretch is {} already", room.stretch),
+        Order::CloseNever => "no closing is ahead".into(),
+        Order::EndNever => "no end is ahead".into(),
         Order::Pause
         | Order::On
         | Order::OpenAt { .. }
         | Order::Close { .. }
         | Order::CloseAt { .. }
         | Order::CloseAfter { .. }
-        | Order::CloseNever
         | Order::End { .. }
         | Order::EndAt { .. }
-        | Order::EndNever
         | Order::Off
         | Order::Release { .. }
         | Order::Reset { .. }
         | Order::Rehearse { .. }
-        | Order::Undo { .. } => true,
-        Order::SetRate { .. }
-        | Order::Mode { .. }
-        | Order::Message { .. }
-        | Order::Stretch { .. }
+        | Order::Undo { .. } => {
+            let ahead: Vec<_> = room.ahead().map(|(turns, at)| instant(turns, at, now)).collect();
+            if ahead.is_empty() { format!("the room is {} already", room.state) } else { ahead.join("; ") }
+        }
         // These have replies of their own.
-        | Order::Status
+        Order::Status
         | Order::History { .. }
         | Order::Minutes { .. }
         | Order::Find { .. }
@@ -58,7 +59,7 @@ fn is_of_state(order: &Order) -> bool {
         | Order::RotateKeys
         | Order::RotateKeysAhead { .. }
         | Order::DropKey { .. }
-        | Order::GuardKey { .. } => false,
+        | Order::GuardKey { .. } => "it is as it was".into(),
     }
 }
 
@@ -213,7 +214,9 @@ mod tests {
         let unchanged = ChangedRoom { before: opening_room(), after: opening_room() };
         let now = OPENS - std::time::Duration::from_hours(76);
         let message = Order::Message { text: opening_room().settings.message };
-        assert_eq!(unchanged.told(&message, now), ["nothing changed: already set"]);
+        assert_eq!(unchanged.told(&message, now), ["nothing changed: visitors read this already"]);
+        let rate = Order::SetRate { rate: opening_room().settings.rate };
+        assert_eq!(unchanged.told(&rate, now), ["nothing changed: the rate is 600 already"]);
         let opening = unchanged.told(&Order::OpenAt { at: OPENS }, now);
         assert!(opening[0].starts_with("nothing changed: opens at "), "{opening:?}");
     }

@@ -29,7 +29,7 @@ pub struct ReportedMinute {
 impl ReportedMinute {
     /// Why there is no rate in force.
     pub(crate) fn why_no_rate(&self) -> &'static str {
-        self.state.filter(|state| !state.switches().releases).map_or("none", RoomState::as_str)
+        no_rate_in(self.state)
     }
 
     /// Whether nobody joined, waited, was released or came for their pass.
@@ -113,31 +113,8 @@ fn wanted(lines: &[HistoryLine], at: Timestamp, now: Rate) -> Rate {
 pub(crate) fn set_states(minutes: &mut [ReportedMinute], lines: &[HistoryLine], now: RoomState) {
     let mut was_over = false;
     for minute in minutes {
-        let ordered = value_at(lines, minute.count.at, None, |change| match change {
-            AuditedChange::State(change) => Some((Some(change.before()), Some(change.after()))),
-            AuditedChange::SoldOut { .. } => Some((None, Some(Standing::of(RoomState::Ended)))),
-            AuditedChange::Rate { .. }
-            | AuditedChange::Mode { .. }
-            | AuditedChange::Message { .. }
-            | AuditedChange::Stretch { .. }
-            | AuditedChange::Reset { .. }
-            | AuditedChange::Throttle { .. }
-            | AuditedChange::Rehearsal { .. }
-            | AuditedChange::KeyRotation { .. }
-            | AuditedChange::KeyDrop { .. }
-            | AuditedChange::LetIn { .. }
-            | AuditedChange::GuardKey { .. } => None,
-        });
-        let ordered = ordered.map_or(now, |standing| standing.at(minute.count.at).state);
-        // The clocks of two machines differ a little.
-        let has_opened = ordered == RoomState::Paused && minute.count.rate.is_some();
-        // `close --then off` turned it off.
-        let has_turned_off = ordered == RoomState::Closed && minute.count.rate.is_none();
-        minute.state = Some(match ordered {
-            _ if has_opened => RoomState::On,
-            _ if has_turned_off => RoomState::Off,
-            ordered => ordered,
-        });
+        let ordered = ordered(&minute.count, lines, now);
+        minute.state = Some(shown(&minute.count, ordered));
         if ordered.lets_everybody_through() || (ordered.is_over() && was_over) {
             minute.count.waiting = 0;
         }
@@ -147,17 +124,44 @@ pub(crate) fn set_states(minutes: &mut [ReportedMinute], lines: &[HistoryLine], 
 
 /// Why there is no rate in force in each of these minutes, if there is none, as a report says it.
 pub fn why_no_rate(counts: &[MinuteCount], entries: &[AuditEntry], now: RoomState) -> Vec<&'static str> {
-    let minute = |count: &MinuteCount| ReportedMinute {
-        count: *count,
-        median_wait: None,
-        throttled: false,
-        surplus: 0,
-        state: None,
-    };
-    let mut minutes: Vec<_> = counts.iter().map(minute).collect();
     let lines: Vec<_> = entries.iter().cloned().map(HistoryLine::Entry).collect();
-    set_states(&mut minutes, &lines, now);
-    minutes.iter().map(ReportedMinute::why_no_rate).collect()
+    let state = |count: &MinuteCount| shown(count, ordered(count, &lines, now));
+    counts.iter().map(|count| no_rate_in(Some(state(count)))).collect()
+}
+
+fn no_rate_in(state: Option<RoomState>) -> &'static str {
+    state.filter(|state| !state.switches().releases).map_or("none", RoomState::as_str)
+}
+
+/// What the room was by its orders when the minute ended.
+fn ordered(count: &MinuteCount, lines: &[HistoryLine], now: RoomState) -> RoomState {
+    let ordered = value_at(lines, count.at, None, |change| match change {
+        AuditedChange::State(change) => Some((Some(change.before()), Some(change.after()))),
+        AuditedChange::SoldOut { .. } => Some((None, Some(Standing::of(RoomState::Ended)))),
+        AuditedChange::Rate { .. }
+        | AuditedChange::Mode { .. }
+        | AuditedChange::Message { .. }
+        | AuditedChange::Stretch { .. }
+        | AuditedChange::Reset { .. }
+        | AuditedChange::Throttle { .. }
+        | AuditedChange::Rehearsal { .. }
+        | AuditedChange::KeyRotation { .. }
+        | AuditedChange::KeyDrop { .. }
+        | AuditedChange::LetIn { .. }
+        | AuditedChange::GuardKey { .. } => None,
+    });
+    ordered.map_or(now, |standing| standing.at(count.at).state)
+}
+
+/// The same, unless the rate in force tells that the room was ahead of its orders.
+fn shown(count: &MinuteCount, ordered: RoomState) -> RoomState {
+    match (ordered, count.rate) {
+        // The clocks of two machines differ a little.
+        (RoomState::Paused, Some(_)) => RoomState::On,
+        // `close --then off` turned it off.
+        (RoomState::Closed, None) => RoomState::Off,
+        (ordered, _) => ordered,
+    }
 }
 
 /// A value at this instant, by the orders before and after it: `changed` says from what to what an order changed it.

@@ -30,9 +30,8 @@ pub struct ListedRoom {
 #[derive(Debug)]
 pub struct RoomHere {
     pub kept_in: PathBuf,
-    pub running: bool,
-    /// Whether only another user may ask it.
-    pub is_denied: bool,
+    /// None if only another user may ask it.
+    pub running: Option<bool>,
     pub port: Option<u16>,
     pub line: Option<ListedLine>,
 }
@@ -119,11 +118,13 @@ pub async fn listed<A: Future<Output = Deployed> + Send + 'static>(
 }
 
 async fn ask_here(name: RoomId, kept_in: PathBuf) -> RoomHere {
-    let runs = SocketRoom::runs_in(&kept_in);
-    let is_denied = runs.as_ref().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied);
-    let running = runs.unwrap_or(false);
-    let mut here = RoomHere { kept_in, running, is_denied, port: None, line: None };
-    if running {
+    let running = match SocketRoom::runs_in(&kept_in) {
+        Ok(runs) => Some(runs),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => None,
+        Err(_) => Some(false),
+    };
+    let mut here = RoomHere { kept_in, running, port: None, line: None };
+    if running == Some(true) {
         let socket = SocketRoom::new(&here.kept_in).named(name.clone());
         let room = OperatedRoom { name, transport: std::sync::Arc::new(socket.clone()) };
         let asked = timeout(PATIENCE, async { (socket.address().await, room.status().await) }).await;
@@ -138,11 +139,11 @@ async fn ask_here(name: RoomId, kept_in: PathBuf) -> RoomHere {
 impl RoomHere {
     pub fn text(&self) -> String {
         let port = self.port.map(|port| format!("port {port}"));
-        match &self.line {
-            _ if self.is_denied => "a service; ask it with sudo".into(),
-            _ if !self.running => "not running".into(),
-            Some(line) => format!("{}, {}", port.as_deref().unwrap_or("running"), line.text()),
-            None => "running, does not answer".into(),
+        match (self.running, &self.line) {
+            (None, _) => "a service; ask it with sudo".into(),
+            (Some(false), _) => "not running".into(),
+            (Some(true), Some(line)) => format!("{}, {}", port.as_deref().unwrap_or("running"), line.text()),
+            (Some(true), None) => "running, does not answer".into(),
         }
     }
 }
@@ -167,7 +168,7 @@ impl ListedRoom {
     /// The room for scripts.
     pub fn json(&self, name: &RoomId) -> Value {
         let mut listed = json!({ "name": name, "here": null, "aws": null });
-        if let Some(RoomHere { kept_in, running, is_denied: _, port, line }) = &self.here {
+        if let Some(RoomHere { kept_in, running, port, line }) = &self.here {
             listed["here"] = json!({ "kept_in": kept_in, "running": running, "port": port });
             add_line(&mut listed["here"], line.as_ref());
         }
@@ -225,7 +226,7 @@ mod tests {
         let rooms = runtime.block_on(asked).unwrap();
         let here = rooms[&name].here.as_ref().unwrap();
         assert_eq!((&here.kept_in, here.text()), (&data, "not running".into()));
-        let denied = RoomHere { kept_in: data, running: false, is_denied: true, port: None, line: None };
+        let denied = RoomHere { kept_in: data, running: None, port: None, line: None };
         assert_eq!(denied.text(), "a service; ask it with sudo");
     }
 
@@ -235,8 +236,7 @@ mod tests {
         let listed = |name: &str, room: &ListedRoom| room.json(&name.parse().unwrap());
         let here = RoomHere {
             kept_in: "/data".into(),
-            running: true,
-            is_denied: false,
+            running: Some(true),
             port: Some(8080),
             line: line(RoomState::On, 3),
         };

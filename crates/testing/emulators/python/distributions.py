@@ -321,6 +321,15 @@ class Distribution(Kept):
     # It must be disabled first, which that list forgets.
     before_delete = ("GetDistributionConfig", "UpdateDistribution")
 
+    def checked(self, request):
+        model = super().checked(request)
+        # CloudFront wants to see that who asks for a firewall may read it.
+        for firewall in FIREWALLS.values():
+            if firewall["Arn"] == model[self.config].get("WebACLId"):
+                tags = {f"aws:ResourceTag/{key}": value for key, value in firewall["Tags"].items()}
+                require(request, "WAFV2", ["wafv2:GetWebACL"], firewall["Arn"], tags)
+        return model
+
     def judge(self, model, own):
         for problem in contradictions(model[self.config], own):
             raise Refused("CloudFront", 400, "InvalidRequest", problem)

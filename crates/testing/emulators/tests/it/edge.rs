@@ -208,7 +208,7 @@ fn an_edge_is_as_its_stack_and_starts_only_if_it_understands_all_of_it() {
         let said = format!("{:#}", EdgeProxy::before(&kept, &id, aws.port()).unwrap_err());
         assert!(said.contains(why), "{why}: {said}");
     };
-    refuses(&|config| config["WebACLId"] = "x".into(), "WebACLId");
+    refuses(&|config| config["ContinuousDeploymentPolicyId"] = "x".into(), "ContinuousDeploymentPolicyId");
     refuses(&|config| config["Enabled"] = false.into(), "is disabled");
     refuses(&|config| config["CacheBehaviors"][0]["CachePolicyId"] = "x".into(), "knows no x");
     refuses(&|config| config["CacheBehaviors"][0]["OriginRequestPolicyId"] = "x".into(), "knows no x");

@@ -71,18 +71,18 @@ fn the_firewall_leaves_the_answer_to_the_api() {
     }
 }
 
+/// It counts each address of IPv6 by itself, and one machine has more of them than there are visitors.
 #[test]
-fn an_edge_stands_behind_the_firewall_of_the_second_stack() {
+fn an_edge_with_a_firewall_takes_no_visitor_around_it_by_ipv6() {
     let of = |firewall: &[(&str, &str)]| {
         let required = [("Room", "sale"), ("Title", "Sale"), ("Shop", "https://shop.example"), ("Rate", "1")];
         let stack = Stack::with(&[&required, firewall].concat()).unwrap();
-        stack.resolve(
-            &stack.template["Resources"]["Distribution"]["Properties"]["DistributionConfig"]["WebACLId"],
-        )
+        let config = &stack.template["Resources"]["Distribution"]["Properties"]["DistributionConfig"];
+        ["WebACLId", "IPV6Enabled"].map(|property| stack.resolve(&config[property]).unwrap())
     };
     let arn = "arn:aws:wafv2:us-east-1:1:global/webacl/1/1";
-    assert_eq!(of(&[]).unwrap(), json!({ "Ref": "AWS::NoValue" }));
-    assert_eq!(of(&[("EdgeFirewallArn", arn)]).unwrap(), arn);
+    assert_eq!(of(&[]), [json!({ "Ref": "AWS::NoValue" }), json!(true)]);
+    assert_eq!(of(&[("EdgeFirewallArn", arn)]), [json!(arn), json!(false)]);
 }
 
 #[test]

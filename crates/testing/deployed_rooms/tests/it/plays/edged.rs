@@ -131,26 +131,35 @@ fn an_edge_comes_with_deploy_stays_where_visitors_are_and_goes_with_destroy() {
     let aws = account();
     let operator = Operator::new(aws, "operator").unwrap();
     let before = operator.listing().unwrap();
-    operator.profile_in("eu-central-1", "sale", "Sale").unwrap();
-    let with_limit = |most: u32| {
+    let with = |settings: &str| {
         operator.profile_in("eu-central-1", "sale", "Sale").unwrap();
-        operator
-            .configure_more("sale", &format!("edge = \"yes\"\ndoor_requests_per_address = {most}\n"))
-            .unwrap();
+        operator.configure_more("sale", &format!("edge = \"yes\"\n{settings}\n")).unwrap();
     };
     let deploy = [&["deploy", "sale"], DEPLOY].concat();
     let destroy = ["destroy", "sale", "--yes", "--json"];
     let made = |what: &str| aws.distributions().unwrap()[what].as_array().unwrap().clone();
+    let stopped_after_firewall = || {
+        with("door_requests_per_address = 5000");
+        operator.stopped(&deploy, "\"step\":\"bucket\"", Signal::KILL).unwrap();
+        assert_eq!(
+            (made("Firewalls").len(), made("Distributions").len()),
+            (1, 0),
+            "the firewall comes first"
+        );
+    };
 
-    with_limit(5000);
-    operator.stopped(&deploy, "\"step\":\"bucket\"", Signal::KILL).unwrap();
-    assert_eq!((made("Firewalls").len(), made("Distributions").len()), (1, 0), "the firewall comes first");
+    stopped_after_firewall();
     operator.done(&destroy).unwrap();
-    assert_eq!(made("Firewalls").len(), 0, "and goes, although the room was never there");
-
+    assert_eq!(made("Firewalls").len(), 0, "it goes, although the room was never there");
+    stopped_after_firewall();
+    with("");
     let deployed = operator.done(&deploy).unwrap();
     let url = deployed["urls"]["room"].as_str().unwrap();
     assert!(url.ends_with(".cloudfront.net/beekeeper"), "{deployed}");
+    assert_eq!(made("Firewalls").len(), 0, "nobody asks for it any more");
+
+    with("door_requests_per_address = 5000");
+    operator.done(&deploy).unwrap();
     let (firewall, distribution) = (made("Firewalls").remove(0), made("Distributions").remove(0));
     assert_eq!(distribution["DistributionConfig"]["WebACLId"], firewall["Arn"]);
     assert_eq!(firewall["Tags"]["beekeeper:room"], "sale");
@@ -159,7 +168,7 @@ fn an_edge_comes_with_deploy_stays_where_visitors_are_and_goes_with_destroy() {
     };
     assert_eq!(limit(&firewall), "5000");
 
-    with_limit(4000);
+    with("door_requests_per_address = 4000");
     let plan = operator.done(&["deploy", "sale", "--dry-run", "--json"]).unwrap();
     let changes: Vec<_> = plan["changes"].as_array().unwrap().iter().map(|change| &change["name"]).collect();
     assert_eq!(changes, ["Firewall"], "{plan}");
