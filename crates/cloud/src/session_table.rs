@@ -14,7 +14,7 @@ pub struct SessionTable {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "not the ARN of a table, such as arn:aws:dynamodb:eu-central-1:123456789012:table/spring-sale-sessions"
+    "not the ARN of a table, such as arn:aws:dynamodb:eu-central-1:123456789012:table/beekeeper-spring-sale-sessions"
 )]
 pub struct SessionTableError;
 

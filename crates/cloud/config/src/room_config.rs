@@ -237,7 +237,7 @@ room_config! {
         /// The certificate for `domain` in us-east-1, where CloudFront looks.
         edge_certificate: CertificateArn =
             Text("arn:aws:acm:us-east-1:012345678901:certificate/example") => "EdgeCertificateArn";
-        /// Who gets an e-mail when something is wrong, after a click on the link in the first one. Costs about 1.70 dollars a month.
+        /// Who gets an e-mail when something is wrong: one address, or a mailing list, after a click on the link in the first one. Costs about 1.70 dollars a month.
         alarm_email: EmailAddress = Text("you@shop.example") => "AlarmEmail";
         /// For how many days logs are kept.
         log_days: LogDays = Number(14) => "LogDays";
