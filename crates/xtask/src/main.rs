@@ -84,8 +84,8 @@ enum Task {
     Release(release::ReleaseArguments),
     /// Try a room in your AWS account: deploy it, play with it, measure, remove it
     #[command(after_help = "Examples:\n  \
-            cargo xtask try-aws --region eu-central-1 --email me@example.com\n  \
-            cargo xtask try-aws --region eu-central-1 --email me@example.com --only-remove\n\n\
+            cargo xtask try-aws --region us-east-1 --email me@example.com\n  \
+            cargo xtask try-aws --region us-east-1 --email me@example.com --only-remove\n\n\
             It takes about an hour and a half. Before it creates anything, it says what that costs, and asks. Credentials come from the\n\
             environment or from AWS_PROFILE, and must be able to create roles. docs/testing.md says what it shows.")]
     TryAws(try_aws::TryAws),
