@@ -225,7 +225,7 @@ fn mistakes_in_flags_are_explained() {
 }
 
 /// The value of a line of `/metrics`.
-fn metric(monitor: &Client, line: &str) -> String {
+pub(crate) fn metric(monitor: &Client, line: &str) -> String {
     let answer = monitor.get("/metrics");
     assert_eq!(
         (answer.status, answer.header("content-type")),

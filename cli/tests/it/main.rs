@@ -11,6 +11,7 @@ mod agreement;
 mod config;
 mod crowd;
 mod demonstration;
+mod distribution;
 mod doctor;
 mod edge;
 mod guard;

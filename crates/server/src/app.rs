@@ -121,22 +121,14 @@ impl App {
         sender: IpAddr,
     ) -> Result<HttpResponse, NoAnswer> {
         match route.handler {
-            Handler::Door => Ok(self.door(request, sender).await),
-            Handler::Guard => Ok(self.guard(request).await?),
-            Handler::Page => self.page.answer(parameter, request).ok_or(NoAnswer::NotFound),
-            Handler::Preview => self.preview(parameter, request).await,
+            Handler::Door => return Ok(self.door(request, sender).await),
+            Handler::Guard => return Ok(self.guard(request).await?),
+            Handler::Page => return self.page.answer(parameter, request).ok_or(NoAnswer::NotFound),
+            Handler::Preview => return self.preview(parameter, request).await,
             // The first visitor may come before the room's keys.
-            Handler::PublicKeys => {
-                self.producer.warm_up().await?;
-                self.read(route, request).await
-            }
-            Handler::Root | Handler::Poll | Handler::Status | Handler::ClientCheck | Handler::Discovery => {
-                self.read(route, request).await
-            }
+            Handler::PublicKeys => self.producer.warm_up().await?,
+            Handler::Root | Handler::Poll | Handler::Status | Handler::ClientCheck | Handler::Discovery => {}
         }
-    }
-
-    async fn read(&self, route: &Route, request: &Request<Incoming>) -> Result<HttpResponse, NoAnswer> {
         self.reads.answer(route.handler, request.headers()).await?.ok_or(NoAnswer::NotFound)
     }
 

@@ -63,13 +63,14 @@ pub enum AwsHandler {
 
 const READ: &[&str] = &["GET", "HEAD"];
 
+/// What is asked most comes first, and is found first.
 pub const ROUTES: &[Route] = &[
     Route {
-        path: "/",
+        path: "/polling",
         methods: READ,
-        handler: Handler::Root,
+        handler: Handler::Poll,
         headers: &[("cache-control", "no-store")],
-        on_aws: AwsHandler::Gateway { status: 302 },
+        on_aws: AwsHandler::Table { action: "BatchGetItem" },
     },
     Route {
         path: "/beekeeper",
@@ -79,18 +80,18 @@ pub const ROUTES: &[Route] = &[
         on_aws: AwsHandler::Function,
     },
     Route {
+        path: "/",
+        methods: READ,
+        handler: Handler::Root,
+        headers: &[("cache-control", "no-store")],
+        on_aws: AwsHandler::Gateway { status: 302 },
+    },
+    Route {
         path: GuardReport::PATH,
         methods: &["POST"],
         handler: Handler::Guard,
         headers: &[("cache-control", "no-store")],
         on_aws: AwsHandler::Function,
-    },
-    Route {
-        path: "/polling",
-        methods: READ,
-        handler: Handler::Poll,
-        headers: &[("cache-control", "no-store")],
-        on_aws: AwsHandler::Table { action: "BatchGetItem" },
     },
     Route {
         path: "/status",

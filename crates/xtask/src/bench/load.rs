@@ -26,6 +26,13 @@ pub(super) fn count(report: &str) -> Result<u32> {
     Ok(count.trim().parse()?)
 }
 
+/// How long answers took, at the median and at the 99th percentile.
+pub(super) fn latency(report: &str) -> Result<String> {
+    let at = |part| report.lines().find_map(|line| line.trim().strip_prefix(part)).map(str::trim);
+    let (median, p99) = at("50%").zip(at("99%")).with_context(|| format!("wrk said: {report}"))?;
+    Ok(format!("{median} at the median, {p99} at the 99th percentile"))
+}
+
 pub(super) fn wrk(url: &str, connections: u32, more: &[&str]) -> Result<String> {
     let mut wrk = Command::new("wrk");
     wrk.args(["--latency", "-t", WORKERS, "-d", ROUND, "-c", &connections.to_string()]).args(more).arg(url);

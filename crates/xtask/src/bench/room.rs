@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use emulators::workspace::target;
 
-use super::bench_room::{order, start_room};
+use super::bench_room::{order, start_room, start_room_with};
 use super::bench_server::BenchServer;
 use super::http::ask;
-use super::load::{LoadedServer, ROUND, ROUNDS, Turns, WORKERS, wrk};
+use super::load::{LoadedServer, ROUND, ROUNDS, Turns, WORKERS, latency, wrk};
 use super::revision::{OtherRevision, built, other_revision};
 use super::table::BenchTable;
 use super::usage::resident;
@@ -58,7 +58,8 @@ pub(super) fn room(table: &mut BenchTable, revision: Option<&str>) -> Result<()>
     let polls = LoadedServer { name: "its own polls", ..room.loaded("/polling", true) };
     turns("/beekeeper", false, 256, Some(polls))?.tell(table, "durable joins, 256 connections");
     drop(other);
-    crowded(table, room, &program, &scratch.join("room"))
+    crowded(table, room, &program, &scratch.join("room"))?;
+    straight_in(table, &program, &scratch.join("overflow"))
 }
 
 /// A room in which those who poll keep waiting.
@@ -101,20 +102,30 @@ fn crowded(
     let waiting = status.split("\"waiting\":").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("?");
     table.begin(&format!("the same room, with {waiting} people waiting"));
     table.row("resident memory of the room", &resident(process.0.id())?);
-    let latency = wrk(&format!("{room}/polling"), 64, &["--header", &format!("Cookie: {cookie}")])?;
-    let latency = latency
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("50%").or(line.trim().strip_prefix("99%")));
-    let (median, p99) = (latency.clone().next().unwrap_or("?"), latency.clone().nth(1).unwrap_or("?"));
-    table.row(
-        "a poll among 64 connections",
-        &format!("{} at the median, {} at the 99th percentile", median.trim(), p99.trim()),
-    );
+    let polls = wrk(&format!("{room}/polling"), 64, &["--header", &format!("Cookie: {cookie}")])?;
+    table.row("a poll among 64 connections", &latency(&polls)?);
     drop(process);
     let begun = Instant::now();
     let (_process, room) = start_room(program, directory)?;
     poll(&room, &cookie)?;
     table.row("the room started again, first answer", &format!("{:.1?}", begun.elapsed()));
+    Ok(())
+}
+
+/// Measures the door while nobody waits and newcomers go straight in, beside a redirect of the same server that decides nothing.
+fn straight_in(table: &mut BenchTable, program: &Path, data: &Path) -> Result<()> {
+    const CONNECTIONS: u32 = 2;
+
+    let (_process, room) = start_room_with(program, data, &["--mode", "overflow", "--rate", "270000"])?;
+    // A process that has just begun lets nobody in for a moment.
+    sleep(Duration::from_secs(2));
+    let goes_in = || Ok::<_, anyhow::Error>(join(&room)?.contains("bk_pass="));
+    ensure!(goes_in()?, "a newcomer had to wait");
+    table.begin(&format!("a room in the mode `overflow`, {CONNECTIONS} connections"));
+    for (what, path) in [("a redirect to the door", "/"), ("a newcomer who goes straight in", "/beekeeper")] {
+        table.row(what, &latency(&wrk(&format!("{room}{path}"), CONNECTIONS, &[])?)?);
+    }
+    ensure!(goes_in()?, "a line has formed");
     Ok(())
 }
 

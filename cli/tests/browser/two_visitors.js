@@ -1,0 +1,44 @@
+// Two visitors follow the link to the room at this URL in Chromium, one after the other. Prints their numbers once they wait, and once
+// both are in the shop, what their browsers asked the room: for each visitor a list of path, cookies, and whether the edge had the answer.
+
+import { createRequire } from "node:module";
+
+const { chromium } = createRequire(process.env.NODE_PACKAGES)("playwright-core");
+
+const door = process.argv[2];
+const { origin } = new URL(door);
+const chrome = await chromium.launch({
+  executablePath: process.env.CHROMIUM,
+  args: ["--no-sandbox", "--disable-gpu", "--no-first-run"],
+});
+
+async function join() {
+  const page = await (await chrome.newContext()).newPage();
+  const asked = [];
+  page.on("request", (request) => {
+    const url = new URL(request.url());
+    if (url.origin !== origin) return;
+    const one = { path: url.pathname, cookies: "", edge: "" };
+    asked.push(one);
+    const noted = async () => {
+      one.cookies = (await request.allHeaders()).cookie ?? "";
+      one.edge = (await (await request.response()).headerValue("x-cache")) ?? "";
+    };
+    one.noted = noted();
+  });
+  await page.goto(door);
+  await page.locator("html[data-state=paused]").waitFor({ state: "attached", timeout: 60_000 });
+  return { page, asked, ticket: await page.locator("[data-bk=ticket]").textContent() };
+}
+
+const visitors = [await join(), await join()];
+console.log(JSON.stringify(visitors.map(({ ticket }) => ticket)));
+
+async function arrive({ page, asked }) {
+  await page.getByText("your pass was good").waitFor({ timeout: 120_000 });
+  await Promise.all(asked.map(({ noted }) => noted));
+  return asked.map(({ path, cookies, edge }) => ({ path, cookies, edge }));
+}
+
+console.log(JSON.stringify(await Promise.all(visitors.map(arrive))));
+await chrome.close();
