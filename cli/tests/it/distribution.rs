@@ -1,6 +1,7 @@
 //! A room behind CloudFront: a stand-in for it, made from the distribution that a room on AWS has.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,7 +27,8 @@ fn distributions() -> Value {
     let origin = "/Resources/Distribution/Properties/DistributionConfig/Origins/0/DomainName";
     // AWS draws it.
     *stack.template.pointer_mut(origin).unwrap() = "door.lambda-url.eu-central-1.on.aws".into();
-    let (edge, access) = (stack.properties("Distribution").unwrap(), stack.properties("DoorAccess").unwrap());
+    let of = |resource: &str| stack.properties(resource).unwrap();
+    let (edge, access, headers) = (of("Distribution"), of("DoorAccess"), of("DoorHeaders"));
     json!({
         "Distributions": [{
             "Id": "edge", "Arn": "arn:aws:cloudfront::000000000000:distribution/edge", "DomainName": "edge.cloudfront.net",
@@ -34,6 +36,9 @@ fn distributions() -> Value {
         }],
         "OriginAccessControls": [{
             "Id": "DoorAccess.Id", "OriginAccessControlConfig": access["OriginAccessControlConfig"],
+        }],
+        "ResponseHeadersPolicies": [{
+            "Id": "DoorHeaders", "ResponseHeadersPolicyConfig": headers["ResponseHeadersPolicyConfig"],
         }],
     })
 }
@@ -53,17 +58,35 @@ fn behind(edge: &EdgeProxy, port: u16, directory: TempDir, extra: &[&str]) -> Lo
     room
 }
 
+/// Does as Lambda does while no function is free, in place of the room, until it has refused somebody.
+fn refuse_one(port: u16) {
+    const ERROR: &str =
+        r#"{"Reason":"ConcurrentInvocationLimitExceeded","Type":"User","message":"Rate Exceeded."}"#;
+    let lambda = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    let (mut visitor, _) = lambda.accept().unwrap();
+    assert!(visitor.read(&mut [0; 4096]).unwrap() > 0);
+    let length = ERROR.len();
+    write!(
+        visitor,
+        "HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\
+         Connection: close\r\n\r\n{ERROR}"
+    )
+    .unwrap();
+}
+
 #[test]
 #[ignore = "needs nginx, openssl, Node.js and Chromium: cargo xtask test beekeeper"]
 fn a_browser_asks_the_edge_while_its_turn_is_far_and_the_room_when_it_is_near() {
     let (edge, port) = edge();
-    let room = behind(&edge, port, tempfile::tempdir().unwrap(), &[]);
-    ask(&authority(&room), "/beekeeper", 200);
     let script = workspace::root().join("cli/tests/browser/two_visitors.js");
     let mut node = Command::new("node");
     node.arg(script).arg(format!("{}/beekeeper", edge.base())).stdout(Stdio::piped());
     node.env("NODE_PACKAGES", browser::packages().unwrap().join(""));
     let mut node = node.env("CHROMIUM", browser::chromium().unwrap()).spawn().unwrap();
+    // The first one comes while no function is free, and comes again without doing anything.
+    refuse_one(port);
+    let room = behind(&edge, port, tempfile::tempdir().unwrap(), &[]);
+    ask(&authority(&room), "/beekeeper", 200);
     let mut told = BufReader::new(node.stdout.take().unwrap()).lines();
     let mut next = || -> Value { serde_json::from_str(&told.next().unwrap().unwrap()).unwrap() };
     let tickets = next();
@@ -73,6 +96,7 @@ fn a_browser_asks_the_edge_while_its_turn_is_far_and_the_room_when_it_is_near() 
     let asked = next();
     assert!(node.wait().unwrap().success());
 
+    assert_eq!(asked[0][0]["edge"], "Error from cloudfront", "{asked}");
     let mut pages = vec![];
     for (asked, ticket) in asked.as_array().unwrap().iter().zip(tickets.as_array().unwrap()) {
         let asked = asked.as_array().unwrap();
@@ -80,7 +104,7 @@ fn a_browser_asks_the_edge_while_its_turn_is_far_and_the_room_when_it_is_near() 
         paths.dedup();
         let walk = ["/beekeeper", "/wait/index.html", "/polling", "/status", "/polling", "/beekeeper"];
         assert_eq!(paths, walk, "{asked:?}");
-        for one in asked {
+        for one in asked.iter().filter(|one| one["edge"] != "Error from cloudfront") {
             let (path, cookies) = (one["path"].as_str().unwrap(), one["cookies"].as_str().unwrap());
             let is_own = cookies.split("; ").any(|cookie| {
                 cookie.starts_with("bk_demo=") && cookie.ends_with(&format!("-{}", ticket.as_str().unwrap()))

@@ -158,9 +158,14 @@ mod tests {
             [(EdgeSetting::No, false), (EdgeSetting::Moving, true), (EdgeSetting::Yes, true)]
         {
             let text = template(edge).unwrap();
-            for of_edge in
-                ["AWS::CloudFront::", "AWS::Lambda::Url", "\"Distribution", "DoorUrl", "DoorAccess"]
-            {
+            for of_edge in [
+                "AWS::CloudFront::",
+                "AWS::Lambda::Url",
+                "\"Distribution",
+                "DoorUrl",
+                "DoorAccess",
+                "DoorHeaders",
+            ] {
                 assert_eq!(text.contains(of_edge), expected, "{edge} {of_edge}");
             }
         }

@@ -5,7 +5,7 @@ use clock::SystemClock;
 use functions::door::{door_request, mended, route_path};
 use functions::{FunctionSetup, Metric, Metrics, request_span, variable, warm_up};
 use http_body_util::Full;
-use lambda_http::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use lambda_http::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFRESH};
 use lambda_http::http::{Method, Response};
 use lambda_http::tower::Service;
 use lambda_http::{Adapter, Request, RequestExt, service_fn};
@@ -16,6 +16,8 @@ use routes::{Handler, HttpResponse, Reads, Route, cookies, respond};
 use tracing::Instrument;
 use waitroom::Scheme;
 use waitroom::ports::{Clock, PortResult};
+
+const IN_A_DAY: HeaderValue = HeaderValue::from_static("86400");
 
 pub(crate) async fn run() -> Result<(), lambda_http::Error> {
     let FunctionSetup { config, store, metrics, room } = FunctionSetup::start_with_trigger()?;
@@ -100,7 +102,12 @@ impl Door {
         for count in counts.into_iter().filter(|(_, visitors)| *visitors > 0) {
             self.metrics.count(SystemClock.now(), &[count]);
         }
-        respond::by_door(answer)
+        let mut answer = respond::by_door(answer);
+        // An edge adds this header, for whom Lambda refuses the door. Whoever reads an answer of ours may read on.
+        if self.is_behind_edge() && !answer.status().is_redirection() {
+            answer.headers_mut().insert(REFRESH, IN_A_DAY);
+        }
+        answer
     }
 
     async fn guard(&self, request: &Request) -> Result<Option<HttpResponse>, ProducerError> {
@@ -110,6 +117,10 @@ impl Door {
             None => self.producer.keep_report(request.body()).await?,
         };
         Ok(Some(respond::to_guard(answer)))
+    }
+
+    fn is_behind_edge(&self) -> bool {
+        self.page.is_some()
     }
 
     async fn file(&self, name: &str) -> PortResult<Option<HttpResponse>> {

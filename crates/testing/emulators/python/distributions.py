@@ -188,6 +188,10 @@ HEADER_POLICY = shape(
         ),
         RemoveHeadersConfig=shape(["Items"], Items=each(shape(["Header"], Header=TEXT))),
         SecurityHeadersConfig=shape(
+            ContentTypeOptions=shape(["Override"], Override=FLAG),
+            FrameOptions=shape(["FrameOption", "Override"], FrameOption=one_of("DENY", "SAMEORIGIN"), Override=FLAG),
+            ReferrerPolicy=shape(["Override", "ReferrerPolicy"], Override=FLAG, ReferrerPolicy=TEXT),
+            XSSProtection=shape(["Override", "Protection"], ModeBlock=FLAG, Override=FLAG, Protection=FLAG),
             StrictTransportSecurity=shape(
                 ["AccessControlMaxAgeSec", "Override"],
                 AccessControlMaxAgeSec=SECONDS,

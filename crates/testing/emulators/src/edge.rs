@@ -141,14 +141,13 @@ impl Distribution {
             writeln!(text, "{what}_temp_path {};", at(what))?;
         }
         text += lifetime::WORDS;
-        text += behavior::UNLESS_SENT;
         text += "map $http_x_edge_behavior $lifetime { default 0;\n";
         for number in 0..self.behaviors.len() {
             writeln!(text, "{number} $lifetime_{number};")?;
         }
         text += "}\n";
         for (number, behavior) in self.behaviors.iter().enumerate() {
-            text += &behavior.times.maps(number, &self.errors);
+            text += &behavior.maps(number, &self.errors);
         }
         writeln!(
             text,

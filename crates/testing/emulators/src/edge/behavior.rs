@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use super::lifetime::Times;
+use super::lifetime::{ErrorTimes, Times};
 use super::properties::{Properties, quotable};
 
 const CACHING_DISABLED: &str = "4135ea2d-6df8-44a3-9df3-4b5a84be39ad";
@@ -14,21 +14,14 @@ const ALL_VIEWER_EXCEPT_HOST_HEADER: &str = "b689b0a8-53d0-40ab-baf2-68738e2966a
 
 const SECURITY_HEADERS: &str = "67f7725c-6f97-4210-82d7-5512b31e9d03";
 
-/// The headers of `SecurityHeadersPolicy` that an origin may send itself.
-pub(super) const UNLESS_SENT: &str = "
-    map $upstream_http_referrer_policy $missing_referrer_policy { default ''; '' strict-origin-when-cross-origin; }
-    map $upstream_http_strict_transport_security $missing_transport { default ''; '' max-age=31536000; }
-    map $upstream_http_x_frame_options $missing_frame_options { default ''; '' SAMEORIGIN; }
-    map $upstream_http_x_xss_protection $missing_xss_protection { default ''; '' '1; mode=block'; }
-";
-const SECURE: &str = "
-    add_header Referrer-Policy $missing_referrer_policy always;
-    add_header Strict-Transport-Security $missing_transport always;
-    add_header X-Frame-Options $missing_frame_options always;
-    add_header X-XSS-Protection $missing_xss_protection always;
-    proxy_hide_header X-Content-Type-Options;
-    add_header X-Content-Type-Options nosniff always;
-";
+/// What `SecurityHeadersPolicy` adds, and whether in place of what the origin sends.
+const SECURE: [(&str, &str, bool); 5] = [
+    ("Referrer-Policy", "strict-origin-when-cross-origin", false),
+    ("Strict-Transport-Security", "max-age=31536000", false),
+    ("X-Frame-Options", "SAMEORIGIN", false),
+    ("X-XSS-Protection", "1; mode=block", false),
+    ("X-Content-Type-Options", "nosniff", true),
+];
 
 /// nginx takes these out of a request whose answer it may keep.
 const CONDITIONS: [(&str, &str); 6] = [
@@ -116,7 +109,7 @@ pub(super) struct Behavior {
     compresses: bool,
     /// Whether the origin gets the viewer's headers, cookies and query.
     passes_viewer: bool,
-    response_headers: String,
+    response_headers: ResponseHeaders,
 }
 
 impl Behavior {
@@ -142,16 +135,22 @@ impl Behavior {
         );
         behavior.needed("ViewerProtocolPolicy")?;
         let response_headers = match behavior.text("ResponseHeadersPolicyId")? {
-            None => String::new(),
-            Some(id) if id == SECURITY_HEADERS => SECURE.to_owned(),
-            Some(id) => response_headers(
-                &one_of(kept, "ResponseHeadersPolicies", &id)?["ResponseHeadersPolicyConfig"],
-            )?,
+            None => ResponseHeaders::default(),
+            Some(id) if id == SECURITY_HEADERS => ResponseHeaders::secure()?,
+            Some(id) => {
+                let policy = one_of(kept, "ResponseHeadersPolicies", &id)?;
+                ResponseHeaders::read(&policy["ResponseHeadersPolicyConfig"])?
+            }
         };
         let compresses = behavior.flag("Compress")? && encodes;
         let origin = behavior.needed("TargetOriginId")?;
         behavior.end()?;
         Ok(Self { pattern, origin, methods, times, encodes, compresses, passes_viewer, response_headers })
+    }
+
+    /// What nginx has to know before.
+    pub(super) fn maps(&self, number: usize, errors: &ErrorTimes) -> String {
+        self.times.maps(number, errors) + &self.response_headers.maps(number)
     }
 
     /// The part of nginx's configuration for these paths.
@@ -177,7 +176,7 @@ impl Behavior {
             methods = self.methods.join("|"),
             connect = origin.timeouts[0],
             read = origin.timeouts[1],
-            response_headers = self.response_headers,
+            response_headers = self.response_headers.in_location(number),
         );
         let mut send = |name: &str, value: &str| writeln!(text, "proxy_set_header {name} \"{value}\";");
         send("Connection", "")?;
@@ -260,54 +259,126 @@ fn cache_policy(id: &str, kept: &Value) -> Result<(Times, bool)> {
     Ok((times, gzip))
 }
 
-/// The headers that a policy adds and removes.
-fn response_headers(policy: &Value) -> Result<String> {
-    let mut policy = Properties::new("a response headers policy", policy)?;
-    for name in ["Name", "Comment"] {
-        policy.take(name);
+/// What a policy does to the headers of an answer.
+#[derive(Default)]
+struct ResponseHeaders {
+    added: Vec<AddedHeader>,
+    removed: Vec<String>,
+}
+
+struct AddedHeader {
+    name: String,
+    value: String,
+    /// Whether in place of what the origin sends.
+    overrides: bool,
+}
+
+impl AddedHeader {
+    fn new(name: impl Into<String>, value: impl Into<String>, overrides: bool) -> Result<Self> {
+        let (name, value) = (name.into(), value.into());
+        quotable(&name)?;
+        quotable(&value)?;
+        Ok(Self { name, value, overrides })
     }
-    let mut set = vec![];
-    if let Some(custom) = policy.take("CustomHeadersConfig") {
-        let mut custom = Properties::new("a policy's custom headers", &custom)?;
-        for item in &custom.list("Items")? {
-            let mut item = Properties::new("a custom header", item)?;
-            let (name, value) = (item.needed("Header")?, item.needed("Value")?);
-            ensure!(item.flag("Override")?, "the edge does not know whether the origin sends {name} itself");
-            item.end()?;
-            set.push((name, value));
+}
+
+impl ResponseHeaders {
+    fn secure() -> Result<Self> {
+        let added = SECURE.map(|(name, value, overrides)| AddedHeader::new(name, value, overrides));
+        Ok(Self { added: added.into_iter().collect::<Result<_>>()?, removed: vec![] })
+    }
+
+    fn read(policy: &Value) -> Result<Self> {
+        let mut policy = Properties::new("a response headers policy", policy)?;
+        for name in ["Name", "Comment"] {
+            policy.take(name);
         }
-        custom.end()?;
-    }
-    if let Some(security) = policy.take("SecurityHeadersConfig") {
-        let mut security = Properties::new("a policy's security headers", &security)?;
-        if let Some(transport) = security.take("StrictTransportSecurity") {
-            let mut transport = Properties::new("a policy's StrictTransportSecurity", &transport)?;
-            ensure!(transport.flag("Override")?, "the edge does not know whether the origin sends it itself");
-            let mut value =
-                format!("max-age={}", transport.number("AccessControlMaxAgeSec")?.unwrap_or_default());
-            for (name, words) in [("IncludeSubdomains", "; includeSubDomains"), ("Preload", "; preload")] {
-                if transport.flag(name)? {
-                    value += words;
-                }
+        let mut headers = Self::default();
+        if let Some(custom) = policy.take("CustomHeadersConfig") {
+            let mut custom = Properties::new("a policy's custom headers", &custom)?;
+            for item in &custom.list("Items")? {
+                let mut item = Properties::new("a custom header", item)?;
+                let (name, value) = (item.needed("Header")?, item.needed("Value")?);
+                headers.added.push(AddedHeader::new(name, value, item.flag("Override")?)?);
+                item.end()?;
             }
-            transport.end()?;
-            set.push(("Strict-Transport-Security".to_owned(), value));
+            custom.end()?;
         }
-        security.end()?;
-    }
-    let mut text = String::new();
-    for (name, value) in set {
-        let (name, value) = (quotable(&name)?, quotable(&value)?);
-        writeln!(text, "proxy_hide_header \"{name}\"; add_header \"{name}\" \"{value}\" always;")?;
-    }
-    if let Some(removed) = policy.take("RemoveHeadersConfig") {
-        for item in removed["Items"].as_array().into_iter().flatten() {
-            let name = item["Header"].as_str().context("a header to be removed has no name")?;
-            writeln!(text, "proxy_hide_header \"{}\";", quotable(name)?)?;
+        if let Some(security) = policy.take("SecurityHeadersConfig") {
+            headers.added.extend(security_headers(&security)?);
         }
+        if let Some(removed) = policy.take("RemoveHeadersConfig") {
+            for item in removed["Items"].as_array().into_iter().flatten() {
+                let name = item["Header"].as_str().context("a header to be removed has no name")?;
+                headers.removed.push(quotable(name)?.to_owned());
+            }
+        }
+        policy.end()?;
+        Ok(headers)
     }
-    policy.end()?;
-    Ok(text)
+
+    /// Nginx's words for those that an origin may send itself, outside of a location.
+    fn maps(&self, number: usize) -> String {
+        let mut text = String::new();
+        for (index, AddedHeader { name, value, .. }) in self.unless_sent() {
+            let sent = name.to_lowercase().replace('-', "_");
+            // Writing to a `String` cannot fail.
+            let _ = writeln!(
+                text,
+                "map $upstream_http_{sent} $missing_{number}_{index} {{ default ''; '' '{value}'; }}"
+            );
+        }
+        text
+    }
+
+    fn unless_sent(&self) -> impl Iterator<Item = (usize, &AddedHeader)> {
+        self.added.iter().enumerate().filter(|(_, header)| !header.overrides)
+    }
+
+    /// And inside.
+    fn in_location(&self, number: usize) -> String {
+        let mut text = String::new();
+        for AddedHeader { name, value, .. } in self.added.iter().filter(|header| header.overrides) {
+            let _ = writeln!(text, "proxy_hide_header \"{name}\"; add_header \"{name}\" \"{value}\" always;");
+        }
+        for (index, AddedHeader { name, .. }) in self.unless_sent() {
+            let _ = writeln!(text, "add_header \"{name}\" $missing_{number}_{index} always;");
+        }
+        for name in &self.removed {
+            let _ = writeln!(text, "proxy_hide_header \"{name}\";");
+        }
+        text
+    }
+}
+
+fn security_headers(config: &Value) -> Result<Vec<AddedHeader>> {
+    let mut config = Properties::new("a policy's security headers", config)?;
+    let mut added = vec![];
+    let mut add =
+        |what: &'static str, header: &str, value: &dyn Fn(&mut Properties) -> Result<String>| -> Result<()> {
+            let Some(part) = config.take(what) else { return Ok(()) };
+            let mut part = Properties::new(what, &part)?;
+            added.push(AddedHeader::new(header, value(&mut part)?, part.flag("Override")?)?);
+            part.end()
+        };
+    add("ContentTypeOptions", "X-Content-Type-Options", &|_| Ok("nosniff".into()))?;
+    add("FrameOptions", "X-Frame-Options", &|part| part.needed("FrameOption"))?;
+    add("ReferrerPolicy", "Referrer-Policy", &|part| part.needed("ReferrerPolicy"))?;
+    add("XSSProtection", "X-XSS-Protection", &|part| {
+        let mode = if part.flag("ModeBlock")? { "; mode=block" } else { "" };
+        Ok(format!("{}{mode}", u8::from(part.flag("Protection")?)))
+    })?;
+    add("StrictTransportSecurity", "Strict-Transport-Security", &|part| {
+        let mut value = format!("max-age={}", part.number("AccessControlMaxAgeSec")?.unwrap_or_default());
+        for (name, words) in [("IncludeSubdomains", "; includeSubDomains"), ("Preload", "; preload")] {
+            if part.flag(name)? {
+                value += words;
+            }
+        }
+        Ok(value)
+    })?;
+    config.end()?;
+    Ok(added)
 }
 
 /// A path pattern as a regular expression. `*` is anything, `?` one character.

@@ -234,7 +234,11 @@ fn a_stack_may_have_policies_of_its_own() {
             "Type": "AWS::CloudFront::ResponseHeadersPolicy",
             "Properties": { "ResponseHeadersPolicyConfig": {
                 "Name": "edge-policies",
-                "CustomHeadersConfig": { "Items": [{ "Header": "Vary", "Value": "nothing", "Override": true }] },
+                "CustomHeadersConfig": { "Items": [
+                    { "Header": "Vary", "Value": "nothing", "Override": true },
+                    { "Header": "Refresh", "Value": "20", "Override": false },
+                    { "Header": "Content-Type", "Value": "text/plain", "Override": false },
+                ] },
                 "RemoveHeadersConfig": { "Items": [{ "Header": "Set-Cookie" }] },
                 "SecurityHeadersConfig": { "StrictTransportSecurity": { "AccessControlMaxAgeSec": "60", "Override": true } },
             } },
@@ -250,6 +254,8 @@ fn a_stack_may_have_policies_of_its_own() {
     let answer = visitor.get("/kept/for-a-minute");
     assert_eq!((answer.header("vary"), answer.header("set-cookie")), (Some("nothing"), None));
     assert_eq!(answer.header("strict-transport-security"), Some("max-age=60"));
+    assert_eq!(answer.header("refresh"), Some("20"));
+    assert_ne!(answer.header("content-type"), Some("text/plain"), "the function sends its own");
     let encoded = [("Accept-Encoding", "gzip")];
     assert_eq!(visitor.send("GET", "/kept/for-a-minute", &encoded).header("x-cache"), HIT);
     thread::sleep(Duration::from_millis(3500));

@@ -30,7 +30,7 @@ const CHOICES: [Choice; 17] = [
     // Without an API beside it, nobody goes around the edge.
     (
         &[("Edge", "yes")],
-        &["Distribution", "DoorAccess", "DoorUrl", "EdgeAsksDoor", "EdgeInvokesDoor"],
+        &["Distribution", "DoorAccess", "DoorHeaders", "DoorUrl", "EdgeAsksDoor", "EdgeInvokesDoor"],
         &["Api", "ApiRole", "DoorPermission", "GuardPermission", "Producer", "ProducerRole", "RoomSetup"],
     ),
     (
@@ -45,6 +45,7 @@ const CHOICES: [Choice; 17] = [
             "Domain",
             "DomainMapping",
             "DoorAccess",
+            "DoorHeaders",
             "DoorUrl",
             "EdgeAsksDoor",
             "EdgeInvokesDoor",
@@ -66,6 +67,7 @@ const CHOICES: [Choice; 17] = [
             "Distribution",
             "DoorAccess",
             "DoorErrorsAlarm",
+            "DoorHeaders",
             "DoorThrottlesAlarm",
             "DoorUrl",
             "EdgeAsksDoor",
