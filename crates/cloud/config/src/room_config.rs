@@ -229,7 +229,7 @@ room_config! {
         architecture: Architecture = Text("arm64") => "Architecture";
         /// `yes` puts CloudFront in front, for crowds beyond 3,000 joins a second: docs/edge.md. `moving` while a domain moves there.
         edge: EdgeSetting = Text("no") => "Edge";
-        /// A domain of your own. Needs `certificate`, and with `edge` also `edge_certificate`.
+        /// A domain of your own. Needs `certificate`; with `edge`, `edge_certificate` instead; while it moves, both.
         domain: DomainName = Text("queue.shop.example") => "DomainName";
         /// The certificate for `domain`, in the room's region.
         certificate: CertificateArn =
