@@ -91,12 +91,12 @@ impl Limit {
                 "ask AWS for more, which is free: Service Quotas, Amazon CloudFront, requests per second of a distribution".into()
             }
             Self::Concurrency => AccountLimit::Concurrency.advice(),
-            Self::NewEnvironments => "let people come over a minute instead of at one moment: nothing raises it".into(),
+            Self::NewEnvironments => "send the e-mail in parts, so that people come over some minutes: nothing raises it".into(),
             Self::StatusCopies => {
                 "set warm_reads in the room's configuration file: the copies are on more partitions then; it costs once".into()
             }
             Self::TicketCounter | Self::RoomItem | Self::InFlight => {
-                "divide the crowd between two rooms: nothing raises it".into()
+                "send the e-mail in parts, or divide the crowd between two rooms, each with a shop name and a guard of its own: nothing raises it".into()
             }
             Self::WarmReads => "set warm_reads in the room's configuration file; it costs once".into(),
             Self::WarmWrites => "set warm_writes in the room's configuration file; it costs once".into(),
