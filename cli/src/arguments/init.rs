@@ -1,5 +1,5 @@
 use clap::Args;
-use config::{ProfileName, Region};
+use config::{EdgeSetting, ProfileName, Region};
 use waitroom::RoomId;
 
 use super::which::KNOWS_AWS;
@@ -28,11 +28,14 @@ pub(crate) struct Init {
     /// Profile of your AWS configuration to use for this room; '' for the usual one
     #[arg(long, value_name = "PROFILE", hide = !KNOWS_AWS)]
     pub(crate) aws_profile: Option<Removable<ProfileName>>,
+    /// `yes` puts CloudFront in front of the room, `moving` while its domain moves there: docs/edge.md
+    #[arg(long, hide = !KNOWS_AWS)]
+    pub(crate) edge: Option<EdgeSetting>,
 }
 
 impl Init {
     pub(crate) fn answers_something(&self) -> bool {
-        let Self { name: _, settings, region, aws_profile } = self;
-        *settings != SettingFlags::default() || region.is_some() || aws_profile.is_some()
+        let Self { name: _, settings, region, aws_profile, edge } = self;
+        *settings != SettingFlags::default() || region.is_some() || aws_profile.is_some() || edge.is_some()
     }
 }

@@ -167,6 +167,7 @@ fn configured(room: RoomId, init: &Init, before: Option<&RoomConfig>) -> Result<
         _ => return Err(incomplete(&missing)),
     };
     config.region = region.cloned();
+    config.edge = init.edge.or(config.edge);
     init.settings.apply(&mut config)?;
     config.aws_profile = Removable::or_kept(init.aws_profile.as_ref(), config.aws_profile);
     Ok(config)

@@ -136,6 +136,19 @@ fn a_shop_that_does_not_answer_is_kept_only_with_yes() {
 }
 
 #[test]
+fn an_edge_is_a_flag_and_is_refused_where_there_can_be_none() {
+    let home = Home::new();
+    home.printed(&flags(&format!("{}/sale", website())));
+    assert_eq!(home.printed(&["init", "spring-sale", "--edge", "yes"]), "edge: not set -> \"yes\"\n");
+    for (edge, expected) in
+        [("moving", "edge: \"moving\" needs domain"), ("on", "must be \"no\", \"moving\" or \"yes\"")]
+    {
+        let (code, said) = home.refused(&["init", "spring-sale", "--edge", edge]);
+        assert!(code == 2 && said.contains(expected), "{said}");
+    }
+}
+
+#[test]
 fn an_empty_text_removes_an_optional_setting() {
     let home = Home::new();
     let shop = format!("{}/sale", website());

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::str::FromStr;
 
 use crate::setting::text_of;
 use crate::{Allowed, ConfigValue, SettingValue};
@@ -64,11 +65,19 @@ impl fmt::Display for EdgeSetting {
     }
 }
 
+impl FromStr for EdgeSetting {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        Self::named(name).ok_or_else(|| "must be \"no\", \"moving\" or \"yes\"".into())
+    }
+}
+
 impl SettingValue for EdgeSetting {
     const ALLOWED: Allowed = Allowed::OneText(&Self::NAMES);
 
     fn from_value(value: ConfigValue<'_>) -> Result<Self, String> {
-        Self::named(text_of(value)?).ok_or_else(|| "must be \"no\", \"moving\" or \"yes\"".into())
+        text_of(value)?.parse()
     }
 
     fn to_value(&self) -> ConfigValue<'_> {
