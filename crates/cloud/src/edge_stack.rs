@@ -89,10 +89,9 @@ impl EdgeStack {
         on_event: OnEvent<'_>,
     ) -> Result<(), CloudError> {
         match self.is_there().await {
-            Ok(false) => Ok(()),
             Ok(true) => self.remove(on_event).await,
             Err(error) if existing.is_some_and(has_edge_firewall) => Err(error),
-            Err(_) => Ok(()),
+            Ok(false) | Err(_) => Ok(()),
         }
     }
 
