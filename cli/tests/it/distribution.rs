@@ -1,14 +1,13 @@
 //! A room behind CloudFront: a stand-in for it, made from the distribution that a room on AWS has.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use cloud::template::Stack;
 use embedded::EmbeddedStore;
-use emulators::{EdgeProxy, browser, free_port, workspace};
+use emulators::{EdgeProxy, EdgeVisitors, free_port};
 use http_contract::{Client, Order, RoomUnderTest};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -78,46 +77,15 @@ fn refuse_one(port: u16) {
 #[ignore = "needs nginx, openssl, Node.js and Chromium: cargo xtask test beekeeper"]
 fn a_browser_asks_the_edge_while_its_turn_is_far_and_the_room_when_it_is_near() {
     let (edge, port) = edge();
-    let script = workspace::root().join("cli/tests/browser/two_visitors.js");
-    let mut node = Command::new("node");
-    node.arg(script).arg(format!("{}/beekeeper", edge.base())).stdout(Stdio::piped());
-    node.env("NODE_PACKAGES", browser::packages().unwrap().join(""));
-    let mut node = node.env("CHROMIUM", browser::chromium().unwrap()).spawn().unwrap();
+    let mut visitors = EdgeVisitors::come(&edge).unwrap();
     // The first one comes while no function is free, and comes again without doing anything.
     refuse_one(port);
     let room = behind(&edge, port, tempfile::tempdir().unwrap(), &[]);
     ask(&authority(&room), "/beekeeper", 200);
-    let mut told = BufReader::new(node.stdout.take().unwrap()).lines();
-    let mut next = || -> Value { serde_json::from_str(&told.next().unwrap().unwrap()).unwrap() };
-    let tickets = next();
-    assert_ne!(tickets[0], tickets[1]);
+    visitors.wait().unwrap();
     // Their pages expect their turn in 40 s, and ask after half of that. By then it has come, in this room's short minutes.
     room.order(Order::On);
-    let asked = next();
-    assert!(node.wait().unwrap().success());
-
-    assert_eq!(asked[0][0]["edge"], "Error from cloudfront", "{asked}");
-    let mut pages = vec![];
-    for (asked, ticket) in asked.as_array().unwrap().iter().zip(tickets.as_array().unwrap()) {
-        let asked = asked.as_array().unwrap();
-        let mut paths: Vec<_> = asked.iter().map(|one| one["path"].as_str().unwrap()).collect();
-        paths.dedup();
-        let walk = ["/beekeeper", "/wait/index.html", "/polling", "/status", "/polling", "/beekeeper"];
-        assert_eq!(paths, walk, "{asked:?}");
-        for one in asked.iter().filter(|one| one["edge"] != "Error from cloudfront") {
-            let (path, cookies) = (one["path"].as_str().unwrap(), one["cookies"].as_str().unwrap());
-            let is_own = cookies.split("; ").any(|cookie| {
-                cookie.starts_with("bk_demo=") && cookie.ends_with(&format!("-{}", ticket.as_str().unwrap()))
-            });
-            match path {
-                "/status" => assert_eq!(cookies, "", "{one}"),
-                "/polling" => assert!(is_own && one["edge"] == "Miss from cloudfront", "{one}"),
-                "/wait/index.html" => pages.push(one["edge"].as_str().unwrap()),
-                _ => assert_eq!(one["edge"], "Miss from cloudfront", "{one}"),
-            }
-        }
-    }
-    assert_eq!(pages, ["Miss from cloudfront", "Hit from cloudfront"], "both got the same page");
+    assert!(visitors.arrive().unwrap(), "the first one came while no function was free");
 }
 
 /// Lets so many join the room in this directory, which doesn't run meanwhile.

@@ -10,6 +10,7 @@
 mod behavior;
 mod lifetime;
 mod properties;
+mod visitors;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ use serde_json::Value;
 use self::behavior::{Behavior, Origin};
 use self::lifetime::ErrorTimes;
 use self::properties::Properties;
+pub use self::visitors::EdgeVisitors;
 use crate::{LocalEmu, Nginx, certify, port, server};
 
 /// What changes neither which requests reach the origin nor what becomes of its answers.

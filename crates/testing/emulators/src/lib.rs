@@ -10,6 +10,7 @@
 //! | [`velocity()`] | the engine of API Gateway's mapping templates | the output of a mapping template for a request |
 //! | [`Nginx`], [`Caddy`] | web servers with a configuration that we ship | a room or a shop behind one |
 //! | [`EdgeProxy`] | a caching proxy made from a distribution's properties | a room behind the distribution of its stack |
+//! | [`EdgeVisitors`] | two visitors in Chromium | what browsers ask a room behind its distribution |
 //! | [`busybox()`] | the tools of a small machine | scripts that run anywhere |
 //! | [`ScriptServer`], [`php()`] | programs in other languages | the connectors for shops |
 //! | [`php_jwt()`] | a library for JWTs in PHP | whether others accept our passes |
@@ -85,7 +86,7 @@ pub mod workspace;
 pub use caddy::Caddy;
 pub use debian::busybox;
 pub use dynamodb_local::DynamoDbLocal;
-pub use edge::EdgeProxy;
+pub use edge::{EdgeProxy, EdgeVisitors};
 pub use install::WITHOUT_TOOLS;
 pub use line_js::with_line_js;
 pub use localemu::{LocalEmu, Options, Throttled, boto3, stage_at};

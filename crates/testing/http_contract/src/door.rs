@@ -122,8 +122,8 @@ fn a_frame_leads_to_a_window(client: &Client) {
     assert!(answer.body.contains(r#"<a href="" target="_top">Open the waiting room</a>"#), "{answer:?}");
 }
 
-/// What the pass in this URL says.
-fn claim(url: &str, name: &str) -> Value {
+/// What the pass at the end of this URL says.
+pub fn claim(url: &str, name: &str) -> Value {
     let claims = url.split('.').rev().nth(1).and_then(|claims| URL_SAFE_NO_PAD.decode(claims).ok());
     let claims: Value = claims.and_then(|claims| serde_json::from_slice(&claims).ok()).unwrap_or_default();
     claims[name].clone()

@@ -18,6 +18,7 @@ mod questions;
 mod room;
 
 pub use control::Order;
+pub use door::claim;
 pub use http::{Client, HttpAnswer};
 pub use room::{IN_FORCE, RoomUnderTest};
 

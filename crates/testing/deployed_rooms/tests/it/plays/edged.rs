@@ -5,10 +5,13 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use deployed_rooms::{Operator, SamRoom, Signal};
-use emulators::{EdgeProxy, LocalEmu};
-use http_contract::{Client, Order, RoomUnderTest};
+use emulators::{EdgeProxy, EdgeVisitors, LocalEmu};
+use http_contract::{Client, Order, RoomUnderTest, claim};
 
 use super::lifecycle::{DEPLOY, account};
+
+const CROWD: usize = 1000;
+const AT_ONCE: usize = 8;
 
 /// A room, reached through its edge alone.
 struct BehindEdge {
@@ -55,18 +58,47 @@ impl RoomUnderTest for BehindEdge {
 }
 
 #[test]
-#[ignore = "needs LocalEmu, nginx, the function packages and real minutes: cargo xtask test deployed"]
+#[ignore = "needs LocalEmu, nginx, Chromium, the function packages and real minutes: cargo xtask test deployed"]
 fn a_room_with_an_edge_answers_as_any_other_and_nobody_gets_what_is_anothers() {
     let behind = BehindEdge::deploy("edged");
     let begun = Instant::now();
     http_contract::check_answers(&behind);
     println!("checked after {:?}", begun.elapsed());
-    behind.order(Order::On);
+    a_crowd_and_two_browsers_come_to_the_shop(&behind);
+    println!("all were in the shop after {:?}", begun.elapsed());
     nobody_gets_what_is_anothers(&behind.client());
     guards_report_through_the_edge(&behind.client());
     the_door_is_asked_once_for_all(&behind);
     let around = Client::new(&behind.room.aws.endpoint(), &behind.name());
     assert!(around.get("/prod/polling").status >= 400, "there is no API to go around the edge");
+}
+
+/// They join while the room is paused. Then each is sent to the shop with a pass of their own.
+fn a_crowd_and_two_browsers_come_to_the_shop(behind: &BehindEdge) {
+    behind.order(Order::Pause);
+    let mut browsers = EdgeVisitors::come(&behind.edge).unwrap();
+    let client = behind.client();
+    let places = at_once(&[(); CROWD], |()| client.join());
+    assert_eq!(places.iter().collect::<BTreeSet<_>>().len(), CROWD);
+    browsers.wait().unwrap();
+    behind.order(Order::On);
+    assert!(!browsers.arrive().unwrap(), "the door answered from the first");
+    at_once(&places, |place| {
+        let token = place.split('-').nth(1).unwrap();
+        let pass = client.wait_for_pass(place);
+        assert_eq!(claim(&pass, "sub"), pass::subject(token), "{place} got {pass}");
+    });
+}
+
+/// Does something for each of these, a few at a time.
+fn at_once<T: Sync, R: Send>(all: &[T], does: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    std::thread::scope(|scope| {
+        let running: Vec<_> = all
+            .chunks(all.len().div_ceil(AT_ONCE))
+            .map(|some| scope.spawn(|| some.iter().map(&does).collect::<Vec<_>>()))
+            .collect();
+        running.into_iter().flat_map(|one| one.join().unwrap()).collect()
+    })
 }
 
 /// Two visitors in turn, with everything that could get an answer of one to the other.
@@ -115,10 +147,7 @@ fn the_door_is_asked_once_for_all(behind: &BehindEdge) {
         }
         (said, asked)
     };
-    let heard: Vec<_> = std::thread::scope(|scope| {
-        let asking = [(); 8].map(|()| scope.spawn(ask));
-        asking.into_iter().map(|asking| asking.join().unwrap()).collect()
-    });
+    let heard = at_once(&[(); AT_ONCE], |()| ask());
     let (seconds, asked) = (begun.elapsed().as_secs(), heard.iter().map(|(_, asked)| asked).sum::<u64>());
     let said: BTreeSet<_> = heard.iter().flat_map(|(said, _)| said).collect();
     println!("asked {asked} times in {seconds} s, and {} times at the door", said.len());

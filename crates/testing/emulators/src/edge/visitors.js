@@ -1,10 +1,13 @@
 // Two visitors follow the link to the room at this URL in Chromium, one after the other. Prints their numbers once they wait, and once
 // both are in the shop, what their browsers asked the room: for each visitor a list of path, cookies, and whether the edge had the answer.
+//
+// The shop is the sample of `beekeeper local`, or stands here and says the same.
 
 import { createRequire } from "node:module";
 
 const { chromium } = createRequire(process.env.NODE_PACKAGES)("playwright-core");
 
+const WELCOME = "your pass was good";
 const door = process.argv[2];
 const { origin } = new URL(door);
 const chrome = await chromium.launch({
@@ -14,6 +17,7 @@ const chrome = await chromium.launch({
 
 async function join() {
   const page = await (await chrome.newContext()).newPage();
+  await page.route("https://shop.example/**", (route) => route.fulfill({ contentType: "text/html", body: WELCOME }));
   const asked = [];
   page.on("request", (request) => {
     const url = new URL(request.url());
@@ -35,7 +39,7 @@ const visitors = [await join(), await join()];
 console.log(JSON.stringify(visitors.map(({ ticket }) => ticket)));
 
 async function arrive({ page, asked }) {
-  await page.getByText("your pass was good").waitFor({ timeout: 120_000 });
+  await page.getByText(WELCOME).waitFor({ timeout: 120_000 });
   await Promise.all(asked.map(({ noted }) => noted));
   return asked.map(({ path, cookies, edge }) => ({ path, cookies, edge }));
 }
