@@ -5,23 +5,19 @@ import { spawn } from "node:child_process";
 import test, { after, before } from "node:test";
 
 import { Proxy, Room, required } from "./room.js";
-import { Driver, until } from "./webdriver.js";
-
-const firefox = (prefs) => ({ "moz:firefoxOptions": { binary: required("FIREFOX"), args: ["-headless"], prefs } });
+import { Firefox, WebKit, until } from "./webdriver.js";
 
 const ENGINES = [
   {
     name: "Firefox",
-    start: () => Driver.start(required("GECKODRIVER")),
-    capabilities: firefox({}),
-    withoutCookies: firefox({ "network.cookie.cookieBehavior": 2 }),
+    start: () => new Firefox(required("FIREFOX")),
+    withoutCookies: { "network.cookie.cookieBehavior": 2 },
   },
   {
     name: "WebKit",
     // Its browser needs a screen.
-    start: async () => Driver.start(required("WEBKIT_DRIVER"), { DISPLAY: await screen() }),
-    capabilities: {},
-    withoutCookies: { "webkitgtk:browserOptions": { args: ["--automation", "--cookies-policy=never"] } },
+    start: async () => WebKit.start(required("WEBKIT_DRIVER"), { DISPLAY: await screen() }),
+    withoutCookies: { args: ["--automation", "--cookies-policy=never"] },
   },
 ];
 
@@ -42,15 +38,15 @@ const ticket = (session) => session.run(() => document.querySelector("[data-bk=t
 const press = (session) => session.run(() => document.querySelector("[data-bk=check]").click());
 const reaches = (session, wanted) => until(`the state ${wanted}`, async () => (await state(session)) === wanted);
 
-for (const { name, start, capabilities, withoutCookies } of ENGINES) {
-  let driver;
-  before(async () => { driver = await start(); });
-  after(() => driver?.stop());
+for (const { name, start, withoutCookies } of ENGINES) {
+  let engine;
+  before(async () => { engine = await start(); });
+  after(() => engine?.stop());
 
   /** A test with a room and a browser of its own. */
-  const visit = (what, capabilities, act) => test(`${name}: ${what}`, { timeout: 180_000 }, async () => {
+  const visit = (what, options, act) => test(`${name}: ${what}`, { timeout: 180_000 }, async () => {
     const room = await Room.open("--rate", "1");
-    const [proxy, session] = await Promise.all([Proxy.open(room), driver.open(capabilities)]);
+    const [proxy, session] = await Promise.all([Proxy.open(room), engine.open(options)]);
     try {
       await room.crowd(50);
       await act(session, room, proxy);
@@ -61,7 +57,7 @@ for (const { name, start, capabilities, withoutCookies } of ENGINES) {
     }
   });
 
-  visit("a visitor keeps the place, looks away, and reaches the shop", capabilities, async (session, room, proxy) => {
+  visit("a visitor keeps the place, looks away, and reaches the shop", undefined, async (session, room, proxy) => {
     await session.goTo(proxy.door);
     await reaches(session, "waiting");
     assert.deepEqual(proxy.requests, ["/beekeeper", "/wait/index.html", "/polling"]);

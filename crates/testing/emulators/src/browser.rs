@@ -1,6 +1,5 @@
 //! What the page needs to be built and tested: packages from npm, and browsers.
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,39 +20,16 @@ const PROGRAMS: [Program; 4] = [
     Program { variable: "XVFB", names: &["Xvfb"], package: "xvfb" },
 ];
 
-const GECKODRIVER: &str = "0.37.1";
-
-/// The browsers and what drives them, each with the environment variable that tells the tests where it is. Root gets
+/// The browsers and what WebKit needs, each with the environment variable that tells the tests where it is. Root gets
 /// Debian's packages installed.
 pub fn browsers() -> Result<Vec<(&'static str, PathBuf)>> {
-    let mut found = program::installed(&PROGRAMS, "the page is tested in three browsers")?;
-    found.push(("GECKODRIVER", geckodriver()?));
-    Ok(found)
+    program::installed(&PROGRAMS, "the page is tested in three browsers")
 }
 
 /// Chromium alone, for a page that one browser looks at.
 pub fn chromium() -> Result<PathBuf> {
     let found = program::installed(PROGRAMS.get(..1).unwrap_or_default(), "a browser visits a shop")?;
     found.into_iter().next().map(|(_, program)| program).context("there is no Chromium")
-}
-
-/// What starts Firefox for a test. Debian has no package of it.
-fn geckodriver() -> Result<PathBuf> {
-    let folder = workspace::tools().join("geckodriver");
-    let program = |folder: &Path| folder.join("bin/geckodriver");
-    install::once(
-        &folder,
-        GECKODRIVER,
-        |folder| program(folder).is_file(),
-        |folder| {
-            let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-            // It is not optimised: that would take longer than it saves.
-            cargo.args(["install", "geckodriver", "--locked", "--debug", "--version", GECKODRIVER, "--root"]);
-            cargo.arg(folder).env("CARGO_PROFILE_DEV_DEBUG", "false");
-            install::run(&mut cargo, "cargo is needed")
-        },
-    )?;
-    Ok(program(&folder))
 }
 
 /// The folder with the packages in `site/package-lock.json`. They build and test the page.
