@@ -21,6 +21,7 @@ use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use futures_util::future::{self, Either};
+use pass::SecretKeys;
 use tokio::sync::Mutex;
 use tracing::Span;
 use tracing::field::display;
@@ -40,6 +41,7 @@ pub use error::ProducerError;
 pub use guard_report::{LONGEST_REPORT, ReportAnswer};
 use held_portion::HeldPortion;
 pub use pass::{GuardReport, Nonce, SessionRules, ShownIn};
+pub use pass_keys::MakeKeys;
 use pass_keys::PassKeys;
 use proofs::{KeysOf, Proofs};
 pub use refusals::{RecentRefusals, RefusalLog};
@@ -115,10 +117,16 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             leases: Mutex::default(),
             overtaken: Mutex::default(),
             woken: Mutex::default(),
-            keys: PassKeys::default(),
+            keys: PassKeys::made_by(|_, proof| SecretKeys::generate(proof)),
             proofs: Proofs::default(),
             refusals: RefusalLog::default(),
         }
+    }
+
+    /// Before its first request.
+    #[must_use]
+    pub fn with_keys_made_by(self, make: MakeKeys) -> Self {
+        Self { keys: PassKeys::made_by(make), ..self }
     }
 
     /// The time that the rate is meant for: a minute, or less in a demonstration.

@@ -8,18 +8,23 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pass::{KeyRecord, ProofKey, Prover, PublishedKey, SecretKeys, Signer};
+use pass::{KeyRecord, PassError, ProofKey, Prover, PublishedKey, SecretKeys, Signer};
 use tokio::sync::Mutex;
 use waitroom::Timestamp;
 use waitroom::ports::{Fault, Keys, PortError};
 
 use crate::error::ProducerError;
 
-#[derive(Debug, Default)]
+/// Makes a room's secret keys with this number: [`SecretKeys::generate`], or something faster in a simulation. Without a proof key
+/// they are the first ones.
+pub type MakeKeys = fn(u64, Option<ProofKey>) -> Result<SecretKeys, PassError>;
+
+#[derive(Debug)]
 pub(crate) struct PassKeys(Mutex<HeldKeys>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct HeldKeys {
+    make: MakeKeys,
     read_at: Option<Timestamp>,
     record: KeyRecord,
     signing: Option<SigningKey>,
@@ -40,6 +45,11 @@ impl PassKeys {
     const TRUSTED: Duration = Duration::from_mins(1);
     /// How often the record is read again because another producer has changed it.
     const ATTEMPTS: usize = 5;
+
+    pub(crate) fn made_by(make: MakeKeys) -> Self {
+        let (read_at, record) = (None, KeyRecord::default());
+        Self(Mutex::new(HeldKeys { make, read_at, record, signing: None, proof: None }))
+    }
 
     /// The signer for the key that signs now. Others wait for the first caller, so that a process makes one key.
     ///
@@ -193,6 +203,6 @@ impl HeldKeys {
             Some(proof) => Some(proof.clone()),
             None => store.secret_keys(number.saturating_sub(1)).await?.map(|before| before.proof),
         };
-        Ok(store.create_secret_keys(number, SecretKeys::generate(proof)?).await?)
+        Ok(store.create_secret_keys(number, (self.make)(number, proof)?).await?)
     }
 }

@@ -5,6 +5,7 @@
 //! next wake-up.
 
 use std::collections::HashMap;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -17,7 +18,7 @@ use futures_util::future::{AbortHandle, abortable};
 use futures_util::task::LocalSpawnExt;
 use memory::{LineBehaviour, MemoryLine};
 use parking_lot::Mutex;
-use pass::{GuardReport, KeyRecord, ReportKey};
+use pass::{GuardReport, KeyRecord, PassError, ProofKey, ReportKey, SecretKeys};
 use producer::{DoorAnswer, DoorRequest, PlaceLimit, Producer, ProducerError, ReportAnswer};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
@@ -105,6 +106,17 @@ impl TokenSource for SimTokens {
     }
 }
 
+/// The same keys in every world, because making them would take longer than the rest of a simulation.
+fn keys_of_every_world(number: u64, proof: Option<ProofKey>) -> Result<SecretKeys, PassError> {
+    static KEYS: Mutex<BTreeMap<u64, SecretKeys>> = Mutex::new(BTreeMap::new());
+    let mut keys = KEYS.lock();
+    let known = match keys.entry(number) {
+        Entry::Occupied(known) => known.into_mut(),
+        Entry::Vacant(new) => new.insert(SecretKeys::generate(None)?),
+    };
+    Ok(SecretKeys { signing: known.signing.clone(), proof: proof.unwrap_or_else(|| known.proof.clone()) })
+}
+
 impl World {
     const MINUTE: Duration = Duration::from_mins(1);
 
@@ -189,6 +201,7 @@ impl World {
             observations: self.observations.clone(),
         };
         let producer = Producer::new(store.clone(), self.clock.clone(), tokens, Scheme::Https);
+        let producer = producer.with_keys_made_by(keys_of_every_world);
         self.process = Some(SimProcess {
             pool: LocalPool::new(),
             committer,
