@@ -104,7 +104,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::SetRate(set_rate) => set_rate::run(set_rate, json, yes),
         Command::Release(release) => release::run(release, json, yes),
         Command::Message(set) => message::run(set, json),
-        Command::Mode(mode) => change::run(&mode.which, json, mode.order()),
+        Command::Mode(mode) => change::asked(&mode.which, json, yes, mode.order()),
         Command::Stretch(polls) => change::run(&polls.which, json, polls.order()),
         Command::Find(visitor) => find::run(visitor, json),
         Command::Admit(visitor) => admit::run(visitor, json),

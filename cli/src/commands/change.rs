@@ -15,6 +15,11 @@ pub(crate) fn run(which: &Which, json: bool, command: Order) -> Result<()> {
     block_on(async { order(&RoomHandle::find(which).await?.room, json, command).await.map(drop) })
 }
 
+/// The same, after a question if visitors may not like it.
+pub(crate) fn asked(which: &Which, json: bool, yes: bool, command: Order) -> Result<()> {
+    block_on(async { confirmed(&RoomHandle::find(which).await?.room, json, yes, command).await.map(drop) })
+}
+
 pub(crate) async fn order(room: &OperatedRoom, json: bool, command: Order) -> Result<ChangedRoom> {
     let changed = room.change(command.clone()).await?;
     if json {

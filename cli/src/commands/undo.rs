@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use control::{Order, UndoableOrder};
-use waitroom::{AuditEntry, AuditedChange};
+use waitroom::{AuditEntry, AuditedChange, Mode};
 
 use super::change;
 use crate::arguments::Which;
@@ -28,16 +28,20 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
             ask::confirm(&told, "Take that order back?")?;
         }
         if !yes
-            && turns_off(&last.reverted)
-            && let Some(off) = room.consequence(&Order::Off).await?
+            && let Some(order) = letting_all_in(&last.reverted)
+            && let Some(asked) = room.consequence(&order).await?
         {
-            ask::confirm(&off.told, "Turn the room off again?")?;
+            ask::confirm(&asked.told, &asked.question)?;
         }
         change::order(&room, json, Order::Undo { number: last.number }).await.map(drop)
     })
 }
 
-/// Then everybody who waits would enter within minutes, as after `off`.
-fn turns_off(reverted: &AuditedChange) -> bool {
-    matches!(reverted, AuditedChange::State(change) if change.to.lets_everybody_through())
+/// The order that does to everybody who waits what taking this back would, if they would all enter.
+fn letting_all_in(reverted: &AuditedChange) -> Option<Order> {
+    match reverted {
+        AuditedChange::State(change) if change.to.lets_everybody_through() => Some(Order::Off),
+        AuditedChange::Mode { to: mode @ Mode::Observe, .. } => Some(Order::Mode { mode: *mode }),
+        _ => None,
+    }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use document::words;
 use pass::{KeyState, PublishedKey};
-use waitroom::{ExtraSize, Notice, Rate, RoomId, RoomState, StockSize, Timestamp};
+use waitroom::{ExtraSize, Mode, Notice, Rate, RoomId, RoomState, StockSize, Timestamp};
 
 use crate::{ControlError, OperatedRoom, Order, Status};
 
@@ -56,11 +56,17 @@ impl<'a> OrderQuestion<'a> {
                 Self::new(question, |status, _| Some(selling(status, *size)))
             }
             Order::End { .. } => Self::new("End the room?", |status, _| ending(status)),
-            Order::Off => Self::new("Turn the room off?", |status, _| turning_off(status)),
+            Order::Off => {
+                Self::new("Turn the room off?", |status, _| letting_all_in(status, "within minutes"))
+            }
+            Order::Mode { mode: Mode::Observe } => Self::new("Let everybody in?", |status, _| {
+                let is_on = status.room.releases();
+                letting_all_in(status, if is_on { "within minutes" } else { "once the room is on" })
+            }),
             Order::Reset { .. } => Self::new("Empty the line?", |status, _| Some(emptying(status))),
             // Written out, so that nobody forgets to ask about another order.
             Order::Status
-            | Order::Mode { .. }
+            | Order::Mode { mode: Mode::Line | Mode::Overflow }
             | Order::Message { .. }
             | Order::Stretch { .. }
             | Order::Pause
@@ -245,15 +251,12 @@ fn selling(status: &Status, size: StockSize) -> String {
 }
 
 /// Nothing of a room in which nobody waits, or that lets everybody through already.
-fn turning_off(status: &Status) -> Option<String> {
+fn letting_all_in(status: &Status, when: &str) -> Option<String> {
     let (room, waiting) = (&status.room, status.line.waiting);
     let name = &room.settings.room;
     let all = if waiting == 1 { "" } else { "all of them " };
     (waiting > 0 && !room.lets_everybody_through()).then(|| {
-        format!(
-            "{} in {name}, and {all}would enter within minutes",
-            words::things_do(waiting, "visitor", "wait")
-        )
+        format!("{} in {name}, and {all}would enter {when}", words::things_do(waiting, "visitor", "wait"))
     })
 }
 
@@ -351,6 +354,24 @@ mod tests {
         );
         status.line.waiting = 0;
         assert!(told(&end, &status).contains("; nobody waits; "));
+    }
+
+    #[test]
+    fn observing_lets_in_whoever_waits_so_it_is_asked_about_as_off_is() {
+        let mut status = suffering();
+        status.line.waiting = 9000;
+        let observe = Order::Mode { mode: Mode::Observe };
+        let name = status.room.settings.room.clone();
+        let at_once = format!("9,000 visitors wait in {name}, and all of them would enter within minutes");
+        assert_eq!(told(&observe, &status), at_once);
+        assert_eq!(told(&Order::Off, &status), at_once);
+        status.room.state = RoomState::Paused;
+        assert!(told(&observe, &status).ends_with("would enter once the room is on"));
+        for mode in [Mode::Line, Mode::Overflow] {
+            assert_eq!(Consequence::of(&Order::Mode { mode }, &status, NOW), None, "they keep waiting");
+        }
+        status.line.waiting = 0;
+        assert_eq!(Consequence::of(&observe, &status, NOW), None, "nobody waits");
     }
 
     #[test]
