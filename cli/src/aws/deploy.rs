@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
-use cloud::{Account, DeployEvent, ResourceChange};
+use cloud::{Account, DeployAction, DeployEvent, ResourceChange};
 use rooms::{ConfigFolder, custom_page};
 use serde_json::json;
 
@@ -36,7 +36,7 @@ async fn deployed(deploy: &Deploy, json: bool, yes: bool, begun: &AtomicBool) ->
             return Ok(say(&json!({ "event": "plan", "plan": plan, "changes": changes }).to_string())?);
         }
         say(&plan.document().text(readable_width()))?;
-        return Ok(say(&changed(changes.as_deref()))?);
+        return Ok(say(&changed(&plan.action, changes.as_deref()))?);
     }
     if json {
         say(&json!({ "event": "plan", "plan": plan }).to_string())?;
@@ -97,15 +97,25 @@ fn crowd(answer: &str) -> Result<Option<u64>, String> {
     if answer.is_empty() { Ok(None) } else { people(answer).map(Some) }
 }
 
-fn changed(changes: Option<&[ResourceChange]>) -> String {
-    match changes {
-        None => "Dry run: nothing was changed. Without --dry-run the room is created.".to_owned(),
-        Some([]) => "Dry run: nothing was changed, and nothing would change.".to_owned(),
-        Some(changes) => {
+fn changed(action: &DeployAction, changes: Option<&[ResourceChange]>) -> String {
+    let would = match (changes, action) {
+        (Some([]), _) => return "Dry run: nothing was changed, and nothing would change.".to_owned(),
+        (Some(changes), _) => {
             let lines: Vec<_> = changes.iter().map(|change| format!("  {change}")).collect();
-            format!("Dry run: nothing was changed. These resources would change:\n{}", lines.join("\n"))
+            format!("These resources would change:\n{}", lines.join("\n"))
         }
-    }
+        (None, DeployAction::Create) => "Without --dry-run the room is created.".to_owned(),
+        (None, DeployAction::Replace { .. }) => {
+            "Without --dry-run the old stack is removed, and the room is created.".to_owned()
+        }
+        (None, DeployAction::Resume { .. }) => {
+            "What would change isn't known before the earlier run is finished, which is what deploy does first.".to_owned()
+        }
+        (None, DeployAction::Update) => {
+            "What would change isn't known, because the room's bucket for packages is missing; deploy makes it again.".to_owned()
+        }
+    };
+    format!("Dry run: nothing was changed. {would}")
 }
 
 #[cfg(test)]
@@ -132,6 +142,20 @@ mod tests {
         assert!(!asks(&["--expect", "20k"], false, true), "it was said");
         assert!(!asks(&[], true, true), "no question is wanted");
         assert!(!asks(&[], false, false), "nobody is there");
+    }
+
+    #[test]
+    fn a_dry_run_says_why_it_knows_no_changes() {
+        let status = || "UPDATE_IN_PROGRESS".to_owned();
+        for (action, told) in [
+            (DeployAction::Create, "the room is created"),
+            (DeployAction::Replace { status: status() }, "the old stack is removed"),
+            (DeployAction::Resume { status: status() }, "before the earlier run is finished"),
+            (DeployAction::Update, "bucket for packages is missing"),
+        ] {
+            assert!(changed(&action, None).contains(told), "{action:?}");
+            assert!(changed(&action, Some(&[])).ends_with("nothing would change."), "{action:?}");
+        }
     }
 
     #[test]

@@ -26,7 +26,8 @@ pub(crate) fn run(destroy: &Destroy, json: bool, yes: bool) -> Result<()> {
 }
 
 async fn destroyed(destroy: &Destroy, json: bool, yes: bool, begun: &AtomicBool) -> Result<()> {
-    let config = ConfigFolder::of_this_user()?.load(&destroy.name)?;
+    let folder = ConfigFolder::of_this_user()?;
+    let config = folder.load(&destroy.name)?;
     let account = Account::sign_in(&access(&config)?).await?;
     let waiting = waiting(&account, destroy).await;
     if yes {
@@ -43,6 +44,18 @@ async fn destroyed(destroy: &Destroy, json: bool, yes: bool, begun: &AtomicBool)
     let tell = |event: DeployEvent| progress.show(&event);
     let removal = account.destroy(&destroy.name, &tell).await?;
     drop(progress);
+    if !removal.removed.is_empty() {
+        folder.forget_account(&destroy.name)?;
+    } else if config.account.is_some() {
+        let file = folder.path(&destroy.name);
+        note(&format!(
+            "warning: {} says that {} is deployed, but nothing of it was in {}. If it was deployed in another region, it's still there.\n  \
+             set `region` in that file to the one where it is, and destroy it again",
+            file.display(),
+            destroy.name,
+            account.region,
+        ));
+    }
     if json {
         return Ok(say(&serde_json::json!({
             "event": "destroyed", "room": destroy.name, "removal": removal, "report": kept,

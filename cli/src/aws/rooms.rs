@@ -115,7 +115,7 @@ pub(crate) async fn room_at(is_meant: impl Fn(&Url) -> bool) -> Result<(Option<R
 pub(crate) async fn warn_of_rate(found: &RoomHandle, which: &Which, rate: Rate) {
     const PATIENCE: Duration = Duration::from_secs(3);
     let (Some(deployed), Ok(config)) = (found.on_aws(), config_of(which)) else { return };
-    let reserved = deployed.warning_of_reservation(rate);
+    let reserved = deployed.warning_of_reservation(&config, rate);
     // A page that cannot be read is for `deploy` to refuse.
     let page = custom_page(&config).ok().flatten();
     // Boxed, because the futures of the SDK are large.

@@ -8,7 +8,7 @@ use config::{Region, RoomConfig};
 use doctor::{Journey, needs_health};
 use inquire::Confirm;
 use probe::HttpProbe;
-use rooms::{ConfigFolder, is_the_room, unchanged_room};
+use rooms::{ConfigFolder, is_the_room, refuse_another_region, unchanged_room};
 use waitroom::{RoomId, WebUrl};
 
 use super::config::described;
@@ -43,7 +43,7 @@ pub(crate) fn run(init: &Init, json: bool, yes: bool) -> Result<()> {
     } else {
         (configured(name.clone(), init, before)?, None)
     };
-    folder.refuse_another_region(before, &after).map_err(|refusal| Failure::of(Exit::Failed, refusal))?;
+    refuse_another_region(before, &after).map_err(|refusal| Failure::of(Exit::Failed, refusal))?;
     let is_new_shop = before.is_none_or(|before| before.shop != after.shop);
     let journey = match journey {
         None if is_new_shop => Some(check_shop(&after.shop, yes, asks)?),
@@ -52,6 +52,7 @@ pub(crate) fn run(init: &Init, json: bool, yes: bool) -> Result<()> {
     for warning in warnings(before, &after, journey.as_ref()) {
         note(&format!("warning: {warning}"));
     }
+    refuse_edited(&folder, &name, before)?;
     let path = folder.save(&after, KNOWS_AWS)?;
     let of_room = before.map(|before| rooms::changes(before, &after)).filter(|changes| !changes.is_empty());
     if let (Some(_), Some(unchanged)) = (of_room, unchanged_room(&after)?) {
@@ -70,6 +71,16 @@ pub(crate) fn run(init: &Init, json: bool, yes: bool) -> Result<()> {
         return Ok(say(&format!("nothing changed: {} says all of this already", path.display()))?);
     }
     changes.iter().try_for_each(|change| Ok(say(change)?))
+}
+
+/// An error if somebody changed the file during the questions, such as `deploy` in another terminal.
+fn refuse_edited(folder: &ConfigFolder, name: &RoomId, before: Option<&RoomConfig>) -> Result<()> {
+    if folder.find(name)?.as_ref() == before {
+        return Ok(());
+    }
+    let told =
+        format!("{} was changed while this command asked, so it wrote nothing", folder.path(name).display());
+    Err(Failure::new(Exit::Failed, told).advising(format!("run it again: beekeeper init {name}")).into())
 }
 
 /// Requests the shop's page, and asks whether to keep a URL that shows none.

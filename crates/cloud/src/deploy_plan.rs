@@ -20,7 +20,7 @@ use crate::reservation::ReservationPlan;
 use crate::shop_check::ShopCheck;
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
 use crate::template::EdgeFirewall;
-use crate::warnings::PlanWarning;
+use crate::warnings::{self, PlanWarning};
 use crate::{Account, Bundle, CloudError, bundle};
 
 /// What a deployment would do, and what to know before it starts.
@@ -125,6 +125,9 @@ impl Account {
         let (shop, of_shop) = shop?;
         let Forecast { limits, reserved, capacity, outlook, mut warnings, room } = forecast;
         warnings.extend(of_shop);
+        if action == DeployAction::Create {
+            warnings.extend(warnings::of_region(config, &self.region));
+        }
         Ok(DeployPlan {
             room: config.room.to_string(),
             account: self.id.clone(),

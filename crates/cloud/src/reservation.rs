@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use aws_model::{Reservation, ReservationTooLarge};
 use config::RoomConfig;
 use serde::Serialize;
+use waitroom::Rate;
 use waitroom::ports::RoomReader;
-use waitroom::{Oversubscription, Rate};
 
 use crate::Account;
 use crate::limits::FunctionLimits;
@@ -61,8 +61,8 @@ impl Account {
         functions: &Result<FunctionLimits, String>,
     ) -> ReservationPlan {
         let before = stack.map_or(Reservation::of_consumers(0), reserved);
-        let surplus = config.oversubscription().map_or(0, Oversubscription::get);
-        let wanted = Reservation::for_rate(self.highest_rate(config, stack).await.increased_by(surplus));
+        let rate = self.highest_rate(config, stack).await;
+        let wanted = Reservation::for_rate(config.oversubscription().map_or(rate, |most| most.above(rate)));
         match functions {
             // What this stack has reserved counts as left, because the new reservation replaces it.
             Ok(functions) => match wanted.check(functions.unreserved + before.functions()) {

@@ -130,6 +130,20 @@ pub(crate) fn of_crowd(outlook: &Outlook, rate: Rate) -> Vec<PlanWarning> {
     [joining, waiting, long].into_iter().flatten().collect()
 }
 
+/// That a room which is created was deployed before, perhaps somewhere else. `destroy` takes the account out of the configuration.
+pub(crate) fn of_region(config: &RoomConfig, region: &str) -> Option<PlanWarning> {
+    config.account.as_ref().map(|account| {
+        let room = &config.room;
+        PlanWarning::new(
+            format!(
+                "the configuration of {room} says that it's deployed in account {account}, but nothing of it is in {region}; if its \
+                 region was changed, the room goes on where it was, and this makes a second one"
+            ),
+            "if so, set `region` in the configuration back to the one where it is; otherwise go on",
+        )
+    })
+}
+
 /// That one machine can take any number of places. A crowd below [`WORTH_LIMITING`] is not warned.
 pub(crate) fn of_door(outlook: &Outlook, room: &ModelledRoom) -> Option<PlanWarning> {
     let is_open = !room.firewall.door_limit && !room.firewall.address_limit;
@@ -145,13 +159,19 @@ pub(crate) fn of_door(outlook: &Outlook, room: &ModelledRoom) -> Option<PlanWarn
 
 impl DeployedRoom {
     /// Whether the room needs more consumers for this rate than the deployment reserved, so that AWS would start too few.
-    pub fn warning_of_reservation(&self, rate: Rate) -> Option<PlanWarning> {
+    pub fn warning_of_reservation(&self, config: &RoomConfig, rate: Rate) -> Option<PlanWarning> {
         let Reservation { consumers, .. } = self.reserved;
-        let needed = Reservation::for_rate(rate).consumers;
+        let most = config.oversubscription().map_or(rate, |most| most.above(rate));
+        let needed = Reservation::for_rate(most).consumers;
+        let more = if most == rate {
+            String::new()
+        } else {
+            format!(", and up to {} while some don't come,", count(most.get().into()))
+        };
         (consumers > 0 && needed > consumers).then(|| PlanWarning {
             text: format!(
                 "AWS starts no more than the {consumers} consumers that were reserved for this room, enough for {} a minute; \
-                 {} a minute needs {needed}",
+                 {} a minute{more} needs {needed}",
                 count(self.reserved.largest_rate().into()),
                 count(rate.get().into()),
             ),
@@ -197,6 +217,17 @@ mod tests {
 
     fn of_room(limits: &AccountLimits, room: &ModelledRoom) -> Vec<String> {
         texts(of_limits(limits, &Capacity::of(limits, room, Capacity::USUAL_CROWD), room))
+    }
+
+    #[test]
+    fn a_room_that_was_deployed_before_is_not_made_again_in_silence() {
+        let [room, title] = ["sale", "Sale"];
+        let shop = "https://shop.example".parse().unwrap();
+        let mut config = RoomConfig::new(room.parse().unwrap(), title.parse().unwrap(), shop, rate(300));
+        assert_eq!(of_region(&config, "eu-west-1"), None);
+        config.account = Some("012345678901".parse().unwrap());
+        let warned = of_region(&config, "eu-west-1").unwrap();
+        assert!(warned.text.contains("deployed in account 012345678901, but nothing of it is in eu-west-1"));
     }
 
     #[test]

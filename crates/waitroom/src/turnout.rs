@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::newtypes::{stored_as_text, whole_number};
-use crate::{Timestamp, Window};
+use crate::{Rate, Timestamp, Window};
 
 /// By how many percent more than its rate a room may release: a whole number from 1 to 100.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -27,6 +27,11 @@ impl Oversubscription {
 
     pub const fn new(percent: u32) -> Result<Self, OversubscriptionError> {
         if percent == 0 || percent > Self::MAX.0 { Err(OversubscriptionError) } else { Ok(Self(percent)) }
+    }
+
+    /// The most that may be let in instead of this rate.
+    pub fn above(self, rate: Rate) -> Rate {
+        rate.increased_by(self.get())
     }
 }
 

@@ -223,7 +223,7 @@ room_config! {
         region: Region = Text("eu-central-1");
         /// The profile of your AWS configuration to use for this room.
         aws_profile: ProfileName = Text("events");
-        /// Set by the first deployment. Later ones refuse any other account.
+        /// Set by the first deployment, and taken out by `destroy`. In between, commands refuse any other account.
         account: AccountId = Text("012345678901");
         /// The processor of the functions: `arm64` or `x86_64`. Unless you set it, the first of them that your `beekeeper` has functions for.
         architecture: Architecture = Text("arm64") => "Architecture";

@@ -191,7 +191,7 @@ impl EventWork {
         let writes = joins * leases_per_join()
             + releases * RELEASE_WRITES
             + straight * STRAIGHT_WRITES
-            + if room.counts_turnout { turns * CAME_WRITES } else { 0.0 }
+            + if room.oversubscription.is_some() { turns * CAME_WRITES } else { 0.0 }
             + slices * SLICE_WRITES
             + releasing_minutes * MINUTE_WRITES;
         let object_reads =

@@ -2,7 +2,7 @@
 
 use config::{Architecture, EdgeSetting, RoomConfig, Whole};
 use page::Page;
-use waitroom::Rate;
+use waitroom::{Oversubscription, Rate};
 
 use crate::facts::facts;
 use crate::work::{self, FunctionTimes};
@@ -22,8 +22,8 @@ pub struct ModelledRoom {
     pub warm_writes: f64,
     /// How many consumers have a reservation, so that no other function can use them.
     pub reserved_consumers: u32,
-    /// Whether it counts who comes, to make up for those who don't.
-    pub counts_turnout: bool,
+    /// By how much more it may let in, to make up for those who don't come.
+    pub oversubscription: Option<Oversubscription>,
     pub throttle: bool,
     pub alarms: bool,
     pub firewall: Firewall,
@@ -68,7 +68,7 @@ impl ModelledRoom {
             warm_reads: facts().fixed.new_table_reads.value,
             warm_writes: facts().fixed.new_table_writes.value,
             reserved_consumers: 0,
-            counts_turnout: false,
+            oversubscription: None,
             throttle: false,
             alarms: false,
             firewall: Firewall::default(),
@@ -93,13 +93,18 @@ impl ModelledRoom {
             warm_reads: config.warm_reads.map_or(default.warm_reads, |reads| reads.get().into()),
             warm_writes: config.warm_writes.map_or(default.warm_writes, |writes| writes.get().into()),
             reserved_consumers: 0,
-            counts_turnout: config.oversubscription().is_some(),
+            oversubscription: config.oversubscription(),
             throttle: config.throttle,
             alarms: config.alarm_email.is_some(),
             firewall: Firewall::of(config),
             edge: config.edge(),
             times: FunctionTimes::default(),
         }
+    }
+
+    /// The most that it may let in a minute.
+    pub fn highest_rate(&self) -> Rate {
+        self.oversubscription.map_or(self.rate, |most| most.above(self.rate))
     }
 
     /// The same behind an edge, and without an API.

@@ -118,7 +118,7 @@ impl Traffic {
             copies * hottest / f64::from(STATUS_COPIES) + (reads - copies) / f64::from(room.partitions());
         let writes = leases
             + self.releases_per_second * RELEASE_WRITES
-            + if room.counts_turnout { turns * CAME_WRITES } else { 0.0 }
+            + if room.oversubscription.is_some() { turns * CAME_WRITES } else { 0.0 }
             + (slices * SLICE_WRITES + MINUTE_WRITES) / 60.0;
         let wanted = self.producers(room);
         let functions = wanted + room.consumers_at(self.rate) + other_functions(room.throttle);

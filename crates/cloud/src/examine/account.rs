@@ -135,7 +135,7 @@ pub(super) async fn forecast(
         Ok(forecast) => judge_forecast(&forecast),
         Err(error) => vec![failed(LIMITS, &error)],
     };
-    let reserved = deployed.and_then(|room| room.warning_of_reservation(config.rate));
+    let reserved = deployed.and_then(|room| room.warning_of_reservation(&config, config.rate));
     checks.extend(reserved.map(|warning| DoctorCheck::warning(LIMITS, warning.text, warning.advice)));
     checks
 }

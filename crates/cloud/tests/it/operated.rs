@@ -150,12 +150,19 @@ async fn reservations_end_where_they_no_longer_fit(account: &Account, mut config
     assert_eq!(reserved(&stack).await, [None, Some(2), Some(10)]);
     let room = account.room(&config.room).await.unwrap();
     let rate = |per_minute| Rate::new(per_minute).unwrap();
-    assert_eq!(room.warning_of_reservation(rate(5000)), None);
-    let warning = room.warning_of_reservation(rate(5001)).unwrap();
+    assert_eq!(room.warning_of_reservation(&config, rate(5000)), None);
+    let warning = room.warning_of_reservation(&config, rate(5001)).unwrap();
     assert_eq!(
         warning.text,
         "AWS starts no more than the 10 consumers that were reserved for this room, enough for 5,000 a minute; 5,001 a \
          minute needs 12"
+    );
+
+    let oversubscribed = RoomConfig { oversubscribe_percent: Some("30".parse().unwrap()), ..config.clone() };
+    let warning = room.warning_of_reservation(&oversubscribed, rate(5000)).unwrap();
+    assert!(
+        warning.text.ends_with("5,000 a minute, and up to 6,500 while some don't come, needs 14"),
+        "{warning:?}"
     );
 
     // Somebody else leaves 100, so what this room has is all that it can have.
@@ -171,7 +178,11 @@ async fn reservations_end_where_they_no_longer_fit(account: &Account, mut config
     account.deploy(&config, None, &bundle(), &|_| {}).await.unwrap();
     assert_eq!(reserved(&stack).await, [None, None, None]);
     let room = account.room(&config.room).await.unwrap();
-    assert_eq!(room.warning_of_reservation(rate(5001)), None, "without a reservation there is no limit");
+    assert_eq!(
+        room.warning_of_reservation(&config, rate(5001)),
+        None,
+        "without a reservation there is no limit"
+    );
 }
 
 /// A function that belongs to no room.

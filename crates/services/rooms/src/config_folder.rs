@@ -5,6 +5,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process;
 
 use anyhow::{Context, Result};
 use config::RoomConfig;
@@ -98,10 +99,14 @@ impl ConfigFolder {
         // A file that the next command would refuse is never written.
         config_file::read(&config.room, &text).with_context(attempt)?;
         fs::create_dir_all(&self.0).with_context(attempt)?;
-        // Created in the same directory, because a rename is atomic only within a file system.
-        let new = self.0.join(format!(".{}.toml.new", config.room));
-        replace(&new, &path, &text).with_context(attempt)?;
+        replace(&path, &text).with_context(attempt)?;
         Ok(path)
+    }
+
+    /// After nothing of a room is left on AWS. The file is read again, because somebody may have edited it during the removal.
+    pub fn forget_account(&self, name: &RoomId) -> Result<()> {
+        let Some(config) = self.find(name)? else { return Ok(()) };
+        self.save(&RoomConfig { account: None, ..config }, true).map(drop)
     }
 }
 
@@ -113,8 +118,12 @@ fn read(path: &Path) -> Result<Option<String>> {
     }
 }
 
-fn replace(new: &Path, path: &Path, text: &str) -> io::Result<()> {
-    let mut file = File::create(new)?;
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    // A link to a file somewhere else stays one.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    // In the same directory, because a rename is atomic only within a file system; and of this process alone.
+    let new = path.with_extension(format!("{}.new", process::id()));
+    let mut file = File::create(&new)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(new, path)

@@ -6,7 +6,7 @@ use control::SocketRoom;
 use document::Refusal;
 use waitroom::WebUrl;
 
-use crate::{ConfigFolder, data};
+use crate::data;
 
 /// Says that a room which runs on this machine, or was deployed, is not changed by its file, and what changes it.
 pub fn unchanged_room(config: &RoomConfig) -> Result<Option<String>> {
@@ -28,24 +28,14 @@ pub fn unchanged_room(config: &RoomConfig) -> Result<Option<String>> {
     Ok(Some(both.join("\n")).filter(|text| !text.is_empty()))
 }
 
-impl ConfigFolder {
-    /// Refuses a change that would leave the stack of a deployed room behind.
-    pub fn refuse_another_region(
-        &self,
-        before: Option<&RoomConfig>,
-        after: &RoomConfig,
-    ) -> Result<(), Refusal> {
-        let deployed = before.filter(|before| before.account.is_some() && before.region != after.region);
-        let Some(RoomConfig { room: name, region: Some(region), .. }) = deployed else { return Ok(()) };
-        let reason = format!(
-            "cannot change the region of {name}: it was deployed in {region}, and its stack would be left there"
-        );
-        let advice = format!(
-            "remove the room with: beekeeper destroy {name}; then delete the line `account` from {}",
-            self.path(name).display()
-        );
-        Err(Refusal::new(reason, advice))
-    }
+/// Refuses a change that would leave the stack of a deployed room behind.
+pub fn refuse_another_region(before: Option<&RoomConfig>, after: &RoomConfig) -> Result<(), Refusal> {
+    let deployed = before.filter(|before| before.account.is_some() && before.region != after.region);
+    let Some(RoomConfig { room: name, region: Some(region), .. }) = deployed else { return Ok(()) };
+    let reason = format!(
+        "cannot change the region of {name}: it was deployed in {region}, and its stack would be left there"
+    );
+    Err(Refusal::new(reason, format!("remove the room first, with: beekeeper destroy {name}")))
 }
 
 /// The error for a shop that sends its visitors back into the line.

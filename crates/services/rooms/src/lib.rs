@@ -13,7 +13,7 @@ mod stopped_room;
 pub use backup::{back_up, file_exists};
 pub use config_file::{changes, read as read_config};
 pub use config_folder::{ConfigFolder, UnknownRoom};
-pub use config_rules::{is_the_room, unchanged_room};
+pub use config_rules::{is_the_room, refuse_another_region, unchanged_room};
 pub use custom_page::custom_page;
 pub use list::{ConfiguredRoom, Deployed, ListedLine, ListedRoom, PATIENCE, RoomHere, listed};
 pub use restore::{FileInPlace, RoomFile};

@@ -269,7 +269,7 @@ impl ScenarioRequest {
         if self.edge {
             room = room.behind_edge();
         }
-        room.counts_turnout |= self.oversubscribe.is_some();
+        room.oversubscription = self.oversubscribe.or(room.oversubscription);
         RoomHost::Aws(Box::new(AwsAccount::new(limits, room)))
     }
 

@@ -73,7 +73,7 @@ pub struct CrowdHabits {
 impl AwsAccount {
     /// With the reservation that `deploy` makes for the room.
     pub fn new(limits: AccountLimits, mut room: ModelledRoom) -> Self {
-        room.reserved_consumers = Reservation::that_fits(room.rate, limits.concurrency).consumers;
+        room.reserved_consumers = Reservation::that_fits(room.highest_rate(), limits.concurrency).consumers;
         Self { limits, room }
     }
 }
@@ -142,8 +142,7 @@ impl Scenario {
             _ => None,
         });
         let highest = set.fold(self.rate, Rate::max);
-        let surplus = self.oversubscribe.map_or(0, Oversubscription::get);
-        highest.increased_by(surplus).plus(more.max().unwrap_or_default())
+        self.oversubscribe.map_or(highest, |most| most.above(highest)).plus(more.max().unwrap_or_default())
     }
 
     /// Whether visitors come through `CloudFront`.
