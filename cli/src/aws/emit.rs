@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use cloud::{PipelineFile, Reservation};
 use rooms::{ConfigFolder, custom_page};
 use serde_json::json;
+use waitroom::RoomId;
 
 use super::progress::bundle;
 use super::rooms::access;
@@ -23,7 +24,7 @@ pub(super) fn run(deploy: &Deploy, folder: &Path, json: bool) -> Result<()> {
     let page = custom_page(&config)?;
     let region = access(&config)?.region;
     let files = bundle().pipeline_files(&config, page.as_ref(), deploy.bucket.as_deref())?;
-    write(folder, &files)?;
+    write(folder, &config.room, &files)?;
     let files: Vec<_> = files.iter().map(|file| folder.join(&file.path).display().to_string()).collect();
     if json {
         return Ok(say(&json!({ "event": "emitted", "room": config.room, "files": files }).to_string())?);
@@ -38,14 +39,20 @@ pub(super) fn run(deploy: &Deploy, folder: &Path, json: bool) -> Result<()> {
     Ok(())
 }
 
-/// Writes the files, and replaces those of an earlier run. A folder with anything else stays as it is.
-fn write(folder: &Path, files: &[PipelineFile]) -> Result<()> {
+/// Writes the files, and replaces those of an earlier run for this room. A folder with anything else stays as it is.
+fn write(folder: &Path, room: &RoomId, files: &[PipelineFile]) -> Result<()> {
     let attempt = || format!("could not write into {}", folder.display());
     fs::create_dir_all(folder).with_context(attempt)?;
     let is_empty = fs::read_dir(folder).with_context(attempt)?.next().is_none();
-    if !is_empty && !folder.join(PipelineFile::STACK).exists() {
-        let message =
-            format!("{} has files, and no {} of an earlier run", folder.display(), PipelineFile::STACK);
+    let is_ours = || {
+        fs::read(folder.join(PipelineFile::STACK)).is_ok_and(|stack| PipelineFile::is_stack_of(room, &stack))
+    };
+    if !is_empty && !is_ours() {
+        let message = format!(
+            "{} has files, and no {} that an earlier run wrote for {room}",
+            folder.display(),
+            PipelineFile::STACK
+        );
         return Err(Failure::new(Exit::Failed, message).advising("name a new or an empty directory").into());
     }
     for written in FOLDERS {
@@ -80,6 +87,12 @@ mod tests {
         assert!(!accepts(&["--emit", "room", "--dry-run"]) && !accepts(&["--bucket", "artefacts"]));
     }
 
+    fn room(name: &str) -> RoomId {
+        name.parse().unwrap()
+    }
+
+    const STACK: &str = r#"{"Tags": {"beekeeper:room": "sale"}}"#;
+
     fn file(path: &str, content: &'static str) -> PipelineFile {
         PipelineFile { path: path.into(), content: content.as_bytes().into() }
     }
@@ -87,36 +100,47 @@ mod tests {
     #[test]
     fn only_what_an_earlier_run_wrote_is_replaced() {
         let home = tempfile::tempdir().unwrap();
-        let room = home.path().join("ours/room");
+        let (sale, folder) = (room("sale"), home.path().join("ours/room"));
         write(
-            &room,
+            &folder,
+            &sale,
             &[
-                file("stack.json", "1"),
+                file("stack.json", STACK),
                 file("functions/1.zip", "1"),
                 file("page/a.svg", "1"),
                 file("edge-firewall/template.json", "1"),
             ],
         )
         .unwrap();
-        fs::write(room.join("main.tf"), "mine").unwrap();
-        write(&room, &[file("stack.json", "2"), file("functions/2.zip", "2")]).unwrap();
-        assert_eq!(fs::read_to_string(room.join("stack.json")).unwrap(), "2");
-        assert_eq!(fs::read_to_string(room.join("main.tf")).unwrap(), "mine");
-        assert!(room.join("functions/2.zip").exists());
-        assert!(!room.join("functions/1.zip").exists() && !room.join("page").exists());
-        assert!(!room.join("edge-firewall").exists(), "a pipeline would go on paying for it");
+        fs::write(folder.join("main.tf"), "mine").unwrap();
+        write(&folder, &sale, &[file("stack.json", STACK), file("functions/2.zip", "2")]).unwrap();
+        assert_eq!(fs::read_to_string(folder.join("stack.json")).unwrap(), STACK);
+        assert_eq!(fs::read_to_string(folder.join("main.tf")).unwrap(), "mine");
+        assert!(folder.join("functions/2.zip").exists());
+        assert!(!folder.join("functions/1.zip").exists() && !folder.join("page").exists());
+        assert!(!folder.join("edge-firewall").exists(), "a pipeline would go on paying for it");
 
+        let refused = |folder: &Path, name: &str| {
+            let error = write(folder, &room(name), &[file("stack.json", STACK)]).unwrap_err().to_string();
+            let told = format!("has files, and no stack.json that an earlier run wrote for {name}");
+            assert!(error.ends_with(&told), "{error}");
+        };
+        refused(&folder, "other");
         let foreign = home.path().join("ours");
-        let error = write(&foreign, &[file("stack.json", "1")]).unwrap_err();
-        assert!(error.to_string().ends_with("has files, and no stack.json of an earlier run"), "{error:#}");
+        refused(&foreign, "sale");
         assert!(!foreign.join("stack.json").exists());
+        fs::create_dir(foreign.join("functions")).unwrap();
+        fs::write(foreign.join("functions/handler.py"), "theirs").unwrap();
+        fs::write(foreign.join("stack.json"), r#"{"StackName": "shop"}"#).unwrap();
+        refused(&foreign, "sale");
+        assert!(foreign.join("functions/handler.py").exists(), "another program has a file of that name too");
     }
 
     #[test]
     fn a_folder_that_cannot_be_written_is_named() {
         let home = tempfile::tempdir().unwrap();
         fs::write(home.path().join("file"), "").unwrap();
-        let error = write(&home.path().join("file"), &[]).unwrap_err();
+        let error = write(&home.path().join("file"), &room("sale"), &[]).unwrap_err();
         assert!(error.to_string().starts_with("could not write into "), "{error:#}");
         assert!(error.to_string().ends_with("/file"), "{error:#}");
     }

@@ -22,6 +22,12 @@ impl PipelineFile {
     /// The first file that is written. It says which stack the others are of.
     pub const STACK: &str = "stack.json";
 
+    /// Whether a file of that name was written for this room.
+    pub fn is_stack_of(room: &RoomId, content: &[u8]) -> bool {
+        let stack: Value = serde_json::from_slice(content).unwrap_or_default();
+        stack["Tags"][names::TAG] == room.as_str()
+    }
+
     fn json(path: impl Into<String>, value: &Value) -> Self {
         Self { path: path.into(), content: format!("{value:#}\n").into_bytes().into() }
     }
