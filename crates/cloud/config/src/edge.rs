@@ -40,7 +40,8 @@ impl EdgeSetting {
         self != Self::Yes
     }
 
-    /// Where Lambda gives functions no URL, so CloudFront could ask none.
+    /// Whether Lambda gives functions a URL there, which CloudFront asks. The others are those that
+    /// https://docs.aws.amazon.com/lambda/latest/dg/urls-configuration.html names, read on 2026-11-26.
     pub fn is_in(region: &str) -> bool {
         const WITHOUT: [&str; 11] = [
             "ap-east-2",
@@ -51,9 +52,9 @@ impl EdgeSetting {
             "ap-southeast-7",
             "ca-west-1",
             "eu-central-2",
+            "eu-south-2",
             "il-central-1",
             "me-central-1",
-            "mx-central-1",
         ];
         !WITHOUT.contains(&region) && !["cn-", "us-gov-"].iter().any(|prefix| region.starts_with(prefix))
     }
