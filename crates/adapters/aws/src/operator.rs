@@ -6,6 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws_sdk_sqs::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_sqs::operation::purge_queue::PurgeQueueError;
 use clock::SystemClock;
 use futures_util::future;
 use waitroom::ports::{Clock, Fault, LineLength, PortError, PortResult, RoomAdmin, StockCount};
@@ -15,7 +17,7 @@ use crate::AwsStore;
 use crate::expressions::{self, Statement};
 use crate::items::{Item, ProgressItem, encode_entry, item, number};
 use crate::keys::Key;
-use crate::retry::call;
+use crate::retry::with_retries;
 use crate::room_item::{
     absent_from_room, absent_from_status, encode_first_status, encode_room, encode_status,
 };
@@ -27,12 +29,23 @@ const ATTEMPTS: u32 = 8;
 /// For up to a minute after the request, SQS may purge messages that arrive in the meantime.
 const PURGE_TIME: Duration = Duration::from_mins(1);
 
+const PURGE_PAUSE: Duration = Duration::from_secs(5);
+
+/// Completes "could not …", after the line was emptied.
+const NEW_EPOCH: &str =
+    "start a new epoch for the emptied line, so nobody who waited can enter until you run `reset` again";
+
 /// What is written in the same transaction as a change of the room.
 struct Others {
     status: fn(u8, &Room) -> Item,
     writes: Vec<(Key, Statement)>,
     /// How many waited before the line was emptied.
     waited: Option<u64>,
+}
+
+/// SQS says `AWS.SimpleQueueService.PurgeQueueInProgress` in one of its protocols, and without what is before the name in others.
+fn is_purged(error: &SdkError<PurgeQueueError>) -> bool {
+    error.code().is_some_and(|code| code.ends_with("PurgeQueueInProgress"))
 }
 
 impl Others {
@@ -84,8 +97,7 @@ impl AwsStore {
     /// of the new epoch.
     pub async fn reset(&self, epoch: Epoch, who: Author, clock: &impl Clock) -> PortResult<u64> {
         let waiting = self.line.waiting().await?;
-        let purge = self.line.queues.client.purge_queue().queue_url(&self.line.queues.url);
-        call("empty the line", || purge.clone().send()).await?;
+        self.purge(clock).await?;
         clock.sleep_until(clock.now() + PURGE_TIME).await;
         let set_epoch = |room: &mut Room| room.start_epoch(epoch);
         let others = Others {
@@ -98,8 +110,23 @@ impl AwsStore {
             waited: Some(waiting),
         };
         let note = Some(AuditNote::new(who, AuditSubject::Reset));
-        self.alter("start a new epoch", note, set_epoch, others).await?;
+        self.alter(NEW_EPOCH, note, set_epoch, others).await?;
         Ok(waiting)
+    }
+
+    /// SQS refuses to purge a queue twice within a minute. A reset that was interrupted may have done so just now.
+    async fn purge(&self, clock: &impl Clock) -> PortResult<()> {
+        let purge = self.line.queues.client.purge_queue().queue_url(&self.line.queues.url);
+        let mut pauses = PURGE_TIME.as_secs() / PURGE_PAUSE.as_secs() + 1;
+        loop {
+            match with_retries(|| purge.clone().send()).await {
+                Err(failure) if pauses > 0 && is_purged(&failure.error) => pauses -= 1,
+                purged => {
+                    return purged.map(drop).map_err(|failure| failure.into_port_error("empty the line"));
+                }
+            }
+            clock.sleep_until(clock.now() + PURGE_PAUSE).await;
+        }
     }
 
     async fn alter(

@@ -28,8 +28,6 @@ const BUSY: &[&str] = &[
     "ThrottledException",
     "TooManyRequestsException",
     "TransactionConflictException",
-    "AWS.SimpleQueueService.PurgeQueueInProgress",
-    "PurgeQueueInProgress",
 ];
 
 /// The failure of a call after all attempts.

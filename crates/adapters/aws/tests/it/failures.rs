@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use aws::{AwsStore, RoomResources};
 use clock::SystemClock;
-use waitroom::Timestamp;
 use waitroom::ports::{
     Admissions, Clock, Fault, LineBack, LineFront, LineLength, PortError, Receipt, RoomReader, Store,
 };
+use waitroom::{Author, Timestamp};
 
+use crate::operator::InstantClock;
 use crate::room::{TestRoom, config, run};
 
 fn resources() -> RoomResources {
@@ -81,6 +82,38 @@ fn orders_are_dated_by_the_clock_of_aws() {
         answers.join().unwrap();
         let noon = Timestamp::from_millis(4_107_931_200_000);
         assert!(store.now().since(noon) < Duration::from_mins(1) && noon.since(store.now()).is_zero());
+    });
+}
+
+/// SQS purges a queue once a minute. Whoever interrupts a reset and runs it again is inside that minute.
+#[test]
+fn a_reset_that_is_run_again_waits_until_the_line_may_be_emptied_again() {
+    run(async {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let config = config(&format!("http://{}", listener.local_addr().unwrap()));
+        let refused = r#"{"__type": "com.amazonaws.sqs#PurgeQueueInProgress", "message": "once a minute"}"#;
+        let expired =
+            r#"{"__type": "com.amazonaws.dynamodb.v20120810#ExpiredTokenException", "message": "sign in"}"#;
+        let counts = r#"{"Attributes": {"ApproximateNumberOfMessages": "7", "ApproximateNumberOfMessagesNotVisible": "0",
+            "ApproximateNumberOfMessagesDelayed": "0"}}"#;
+        let said = [(200, counts), (403, refused), (403, refused), (200, "{}"), (400, expired)];
+        let answers = std::thread::spawn(move || {
+            for (status, body) in said {
+                let (mut connection, _) = listener.accept().unwrap();
+                assert!(connection.read(&mut [0; 8192]).unwrap() > 0);
+                let length = body.len();
+                let head =
+                    format!("HTTP/1.1 {status} Said\r\nContent-Length: {length}\r\nConnection: close\r\n");
+                write!(connection, "{head}Content-Type: application/x-amz-json-1.0\r\n\r\n{body}").unwrap();
+            }
+        });
+        let (store, clock) = (AwsStore::new(&config, resources()), InstantClock::default());
+        let error = store.reset("next".parse().unwrap(), Author::new("anna"), &clock).await.unwrap_err();
+        answers.join().unwrap();
+        let told = error.to_string();
+        assert!(told.ends_with("nobody who waited can enter until you run `reset` again"), "{told}");
+        let waited = clock.0.into_inner();
+        assert!((68_000..=70_000).contains(&waited), "twice five seconds, and a minute: {waited} ms");
     });
 }
 

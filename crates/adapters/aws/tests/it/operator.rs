@@ -18,7 +18,7 @@ use crate::room::{TestRoom, first_room, now, run};
 
 /// A clock that does not wait, and records how long it was asked to wait.
 #[derive(Default)]
-struct InstantClock(AtomicU64);
+pub(crate) struct InstantClock(pub(crate) AtomicU64);
 
 impl Clock for InstantClock {
     fn now(&self) -> Timestamp {
