@@ -66,7 +66,8 @@ async fn set_up(ports: &impl SetupPorts, event: &SetupEvent) -> Result<(), Strin
     if expected != room {
         room = ports.change(apply).await.map_err(describe)?;
     }
-    if config.page.is_none() {
+    // Whoever deploys uploads a page of the operator's own after this. Until then, a new room has ours.
+    if config.page.is_none() || event.request_type == RequestType::Create {
         ports.put_page(Design::default().page(&room.settings.title)).await.map_err(describe)?;
     }
     Ok(())
@@ -211,6 +212,9 @@ mod tests {
     fn a_custom_page_is_kept() {
         let memory = Memory::default();
         memory.attend("Create", &[("Page", "custom")]);
+        let ours = memory.page.lock().unwrap().take();
+        assert!(ours.is_some(), "the room is on before the custom page is uploaded");
+        memory.attend("Update", &[("Page", "custom")]);
         assert_eq!(*memory.page.lock().unwrap(), None);
         memory.attend("Update", &[("Page", "built-in")]);
         assert!(memory.page.lock().unwrap().is_some());
