@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 const MINUTE: u32 = 60_000;
+const LONGEST: u32 = 7 * 24 * 60 * MINUTE;
 
 /// So many came in this time, in milliseconds since the beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,11 +28,16 @@ pub enum RecordError {
 struct PastMinute {
     at: u64,
     joined: u32,
+    #[serde(default)]
+    rehearsal: bool,
 }
 
+/// A report of ours. If it is not about rehearsals, their minutes are in it and count for nothing.
 #[derive(Debug, Deserialize)]
 struct PastEvent {
     minutes: Vec<PastMinute>,
+    #[serde(default)]
+    rehearsal: bool,
 }
 
 /// The times of a text, in which at least one visitor came.
@@ -46,7 +52,8 @@ fn read_any(text: &str) -> Result<Vec<CountedTime>, RecordError> {
     if text.trim_start().starts_with('{') {
         let event: PastEvent =
             serde_json::from_str(text).map_err(|error| RecordError::WrongRecord(error.to_string()))?;
-        return counted_times(event.minutes.into_iter());
+        let counts = |minute: &PastMinute| minute.rehearsal == event.rehearsal;
+        return counted_times(event.minutes.iter().copied().filter(counts));
     }
     let lines = || (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let Some((_, first)) = lines().next() else { return Err(RecordError::Nobody) };
@@ -91,7 +98,7 @@ fn counts_a_minute<'a>(
 fn later(from: u32, line: usize) -> Result<u32, RecordError> {
     let too_long =
         || RecordError::WrongLine { line, problem: "visitors may come for seven days at most".into() };
-    from.checked_add(MINUTE).filter(|to| *to <= 7 * 24 * 60 * MINUTE).ok_or_else(too_long)
+    from.checked_add(MINUTE).filter(|to| *to <= LONGEST).ok_or_else(too_long)
 }
 
 /// Separated by commas, or by semicolons where people write a comma in a number. No column of a record has either.
@@ -108,7 +115,7 @@ fn past_minute(line: usize, text: &str, at: usize, joined: usize) -> Result<Past
     };
     let at = instant(field(at)).ok_or_else(|| wrong(field(at), "an instant like 2027-03-05T11:00:00Z"))?;
     let joined = field(joined).parse().map_err(|_| wrong(field(joined), "a number of visitors"))?;
-    Ok(PastMinute { at, joined })
+    Ok(PastMinute { at, joined, rehearsal: false })
 }
 
 /// An instant as our own records write it: `2027-03-05 11:00:00 UTC`, or as RFC 3339 has it, or in milliseconds.
@@ -125,13 +132,18 @@ fn instant(text: &str) -> Option<u64> {
 fn counted_times(minutes: impl Iterator<Item = PastMinute>) -> Result<Vec<CountedTime>, RecordError> {
     let mut all: Vec<CountedTime> = Vec::new();
     let mut begin = None;
-    for PastMinute { at, joined } in minutes {
+    for PastMinute { at, joined, .. } in minutes {
         let begin = *begin.get_or_insert(at.saturating_sub(MINUTE.into()));
         let to = at.checked_sub(begin).and_then(|to| u32::try_from(to).ok());
         let after = all.last().map_or(0, |last| last.to);
-        let to = to.filter(|to| *to <= 7 * 24 * 60 * MINUTE && *to >= after).ok_or_else(|| {
-            RecordError::WrongRecord("its minutes are not in order, or longer than seven days".into())
-        })?;
+        let wrong = |what: &str| RecordError::WrongRecord(what.into());
+        let to = to.filter(|to| *to >= after).ok_or_else(|| wrong("its minutes are not in order"))?;
+        if to > LONGEST {
+            return Err(wrong(
+                "its minutes are of more than seven days; take one event: the lines of it in a CSV, as `beekeeper report FILE.json --csv \
+                 FILE.csv` writes it",
+            ));
+        }
         all.push(CountedTime { from: after.max(to.saturating_sub(MINUTE)), to, visitors: joined });
     }
     Ok(all)
@@ -171,6 +183,22 @@ mod tests {
     }
 
     #[test]
+    fn visitors_of_a_rehearsal_are_no_customers() {
+        let minutes =
+            r#""minutes": [{"at": 60000, "joined": 5000, "rehearsal": true}, {"at": 120000, "joined": 8}]}"#;
+        assert_eq!(read(&format!("{{{minutes}")), Ok(vec![counted(0, 60, 8)]));
+        let of_rehearsal = format!("{{\"rehearsal\": true, {minutes}");
+        assert_eq!(read(&of_rehearsal), Ok(vec![counted(0, 60, 5000)]));
+    }
+
+    #[test]
+    fn a_record_of_weeks_says_how_to_take_one_event() {
+        let week = u64::from(LONGEST) + 60_000;
+        let error = read(&format!("at,joined\n60000,1\n{week},2\n")).unwrap_err().to_string();
+        assert!(error.contains("more than seven days; take one event: "), "{error}");
+    }
+
+    #[test]
     fn a_mistake_is_named_with_its_line() {
         for (text, expected) in [
             ("3\nmany\n", r#"line 2 of the counts: "many" is not a number of visitors"#),
@@ -184,10 +212,7 @@ mod tests {
                 "{\"minutes\": 3}",
                 "the record cannot be read: invalid type: integer `3`, expected a sequence at line 1 column 13",
             ),
-            (
-                "at,joined\n120000,2\n60000,3\n",
-                "the record cannot be read: its minutes are not in order, or longer than seven days",
-            ),
+            ("at,joined\n120000,2\n60000,3\n", "the record cannot be read: its minutes are not in order"),
             ("", "the counts have no visitors"),
         ] {
             assert_eq!(read(text).unwrap_err().to_string(), expected, "{text}");
