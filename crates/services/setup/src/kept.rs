@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::program::NginxProgram;
 use document::Refusal;
 
+const PUT_BACK: &str = "not everything could be written, so everything is as it was";
+
 const RECORD: &str = "setup.json";
 const ORIGINALS: &str = "original";
 
@@ -157,22 +159,24 @@ impl KeptFiles {
         new_folder: &Path,
     ) -> Result<Option<String>> {
         self.begin(changes, new_folder)?;
-        let refused = self.write().map_or_else(|error| Some(format!("{error:#}")), |()| nginx.refuses());
-        match &refused {
-            None => self.settle()?,
-            Some(complaint) => self.put_back().with_context(|| not_put_back(complaint))?,
+        let refused = self.write().map(|()| nginx.refuses());
+        if let Some(complaint) = complaint(&refused) {
+            self.put_back().with_context(|| not_put_back(&complaint))?;
+        } else {
+            self.settle()?;
         }
-        Ok(refused)
+        refused.context(PUT_BACK)
     }
 
     /// Takes out what all runs have added, in the same way.
     pub fn undo_for(&mut self, nginx: &NginxProgram<'_>) -> Result<Option<String>> {
-        let refused = self.undo().map_or_else(|error| Some(format!("{error:#}")), |()| nginx.refuses());
-        match &refused {
-            None => self.forget()?,
-            Some(complaint) => self.redo().with_context(|| not_put_back(complaint))?,
+        let refused = self.undo().map(|()| nginx.refuses());
+        if let Some(complaint) = complaint(&refused) {
+            self.redo().with_context(|| not_put_back(&complaint))?;
+        } else {
+            self.forget()?;
         }
-        Ok(refused)
+        refused.context(PUT_BACK)
     }
 
     /// Keeps what the files are. Nothing is changed yet.
@@ -180,6 +184,16 @@ impl KeptFiles {
         private_folder(&self.folder)?;
         if self.alone.is_none() {
             self.alone = lock(&self.folder)?;
+        }
+        for change in changes {
+            // Somebody may have edited it during the question.
+            if read(&change.path)? != change.before {
+                let problem =
+                    format!("{} was changed meanwhile, so nothing was written", change.path.display());
+                return Err(
+                    Refusal::new(problem, "run it again, and it takes the change into account").into()
+                );
+            }
         }
         for change in changes {
             let (before, written) = (change.before.clone(), change.after.clone());
@@ -362,6 +376,11 @@ fn put(path: &Path, text: &str) -> Result<()> {
     write().with_context(|| format!("could not write {}", path.display()))
 }
 
+/// Why it isn't done: a file that couldn't be written, or what nginx says.
+fn complaint(refused: &Result<Option<String>>) -> Option<String> {
+    refused.as_ref().map_or_else(|error| Some(format!("{error:#}")), Clone::clone)
+}
+
 fn not_put_back(complaint: &str) -> String {
     format!(
         "nginx does not take the files, and they could not be put back; run this again, which tries it first. It says:\n{complaint}\n"
@@ -424,6 +443,20 @@ mod tests {
             assert_eq!(all, ["shop", "nginx"]);
             assert_eq!(self.text("nginx/shop").as_deref(), Some("shop\n"));
         }
+    }
+
+    #[test]
+    fn an_edit_during_the_question_is_not_overwritten() {
+        let machine = Machine::new();
+        let planned = [machine.change("nginx/room", "room\n"), machine.change("nginx/shop", "guarded\n")];
+        fs::write(machine.path("nginx/shop"), "edited\n").unwrap();
+        let error = machine.kept().begin(&planned, &machine.path("www/beekeeper")).unwrap_err();
+        assert!(
+            error.to_string().ends_with("nginx/shop was changed meanwhile, so nothing was written"),
+            "{error}"
+        );
+        assert_eq!((machine.text("nginx/shop"), machine.text("nginx/room")), (Some("edited\n".into()), None));
+        assert!(!machine.kept().is_under_way());
     }
 
     #[test]
