@@ -13,17 +13,17 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clock::SystemClock;
 use control::wording::{in_short, refusals_missing};
-use control::{Course, OperatedRoom, Reading, Status};
+use control::{ControlError, Course, OperatedRoom, Reading, Status};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
-
-use waitroom::Timestamp;
 use waitroom::ports::Clock;
+use waitroom::{Timestamp, with_causes};
 
+use crate::ending;
 use crate::printer::{are_colours_wanted, note, say};
 
 /// Prints a line, or a JSON object, at the start and for each change.
@@ -33,22 +33,36 @@ pub(crate) async fn lines(room: &OperatedRoom, first: Status, every: Duration, j
         note(&format!("Whether visitors are refused is {missing}"));
     }
     say(&line(&last, json)?)?;
-    let mut looks = ticks(every);
+    let (mut looks, mut problem) = (ticks(every), None);
     loop {
         tokio::select! {
             _ = looks.tick() => {}
             interrupted = tokio::signal::ctrl_c() => return Ok(interrupted?),
         }
-        match room.watched_status().await.map_err(anyhow::Error::from) {
+        match room.watched_status().await {
             Ok(status) if status == last => {}
             Ok(status) => {
                 say(&line(&status, json)?)?;
                 last = status;
             }
-            // One failed call must not end a day of watching.
-            Err(error) => note(&format!("could not read the status: {error:#}")),
+            // One failed call must not end a day of watching, nor be told all day.
+            Err(error) => {
+                let failed = Some(unread(&error));
+                if failed != problem {
+                    note(&format!("could not read the status: {}", failed.as_deref().unwrap_or_default()));
+                    problem = failed;
+                }
+                continue;
+            }
         }
+        problem = None;
     }
+}
+
+/// Why there is no status, and what to do.
+fn unread(error: &ControlError) -> String {
+    let why = with_causes(error);
+    ending::advice_for(error).map_or_else(|| why.clone(), |advice| format!("{why}; {advice}"))
 }
 
 fn line(status: &Status, json: bool) -> Result<String> {
@@ -99,7 +113,7 @@ pub(crate) async fn charts(room: &OperatedRoom, every: Duration) -> Result<()> {
         loop {
             screen.0.draw(|frame| draw::draw(frame, &course, has_colours))?;
             tokio::select! {
-                Some(reading) = seen.recv() => course.see(reading),
+                Some(reading) = seen.recv() => course.see(reading.map_err(|error| unread(&error))),
                 key = keys.recv() => match key {
                     Some(Event::Key(key)) if quits(key) => return Ok(()),
                     Some(_) => {}

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use waitroom::{AuditEntry, MinuteCount, MinuteRecord, RoomId, Timestamp, with_causes};
+use waitroom::{AuditEntry, MinuteCount, MinuteRecord, RoomId, Timestamp};
 
 use crate::{ControlError, OperatedRoom, Status};
 
@@ -75,10 +75,11 @@ impl Course {
         last.map_or(now - SHOWN, |last| last.totals.at.max(now - SHOWN))
     }
 
-    pub fn see(&mut self, reading: Result<Reading, ControlError>) {
+    /// A reading, or why there is none.
+    pub fn see(&mut self, reading: Result<Reading, String>) {
         match reading {
             Ok(reading) => self.note(reading),
-            Err(error) => self.problem = Some(with_causes(&error)),
+            Err(problem) => self.problem = Some(problem),
         }
     }
 
@@ -190,7 +191,7 @@ mod tests {
     #[test]
     fn a_failed_reading_keeps_the_last_picture() {
         let mut course = Course::new("spring-sale".parse().unwrap(), reading(1, records(0..=1)));
-        course.see(Err(ControlError::Unreached("no route".into())));
+        course.see(Err("no route".into()));
         assert_eq!(course.problem.as_deref(), Some("no route"));
         assert_eq!((course.latest.line.waiting, course.waiting.len()), (1, 3));
         course.see(Ok(reading(2, records(1..=2))));
