@@ -43,8 +43,7 @@ pub(crate) fn run(logs: &Logs, json: bool) -> Result<()> {
 
 fn log_line(line: &LogLine, json: bool) -> String {
     if json {
-        return serde_json::json!({ "at": line.at, "function": line.function, "text": line.text })
-            .to_string();
+        return serde_json::json!(line).to_string();
     }
     let at = UNIX_EPOCH + Duration::from_millis(line.at.as_millis());
     format!("{}  {:<9} {}", humantime::format_rfc3339_millis(at), line.function, line.text.trim_end())

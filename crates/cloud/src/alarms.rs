@@ -1,6 +1,5 @@
 //! The room's alarms, and when they rang. `CloudWatch` keeps both.
 
-use aws_sdk_cloudwatch::operation::describe_alarm_history::DescribeAlarmHistoryOutput;
 use aws_sdk_cloudwatch::types::{AlarmHistoryItem, HistoryItemType, MetricAlarm, ScanBy, StateValue};
 use control::{Alarm, AlarmChange, AlarmState};
 use serde::Deserialize;
@@ -34,20 +33,22 @@ impl DeployedRoom {
     pub async fn alarm_changes(&self, most: u16) -> Result<Vec<AlarmChange>, CloudError> {
         let attempt = format!("read when the alarms rang of {}", self.describe_stack());
         let cloudwatch = aws_sdk_cloudwatch::Client::new(&self.account.config);
-        let (errors, attempt) = (&self.account.errors, attempt.as_str());
         let mut changes = Vec::new();
         for alarm in self.alarms().await? {
-            let page = |token| {
-                let describe = cloudwatch
-                    .describe_alarm_history()
-                    .alarm_name(&alarm.name)
-                    .history_item_type(HistoryItemType::StateUpdate)
-                    .scan_by(ScanBy::TimestampDescending)
-                    .max_records(MOST_RECORDS)
-                    .set_next_token(token);
-                async move { describe.send().await.map_err(|error| errors.call_failed(attempt, error)) }
-            };
-            changes.extend(latest_changes(&alarm.name, most.into(), page).await?);
+            let describe = cloudwatch.describe_alarm_history().alarm_name(&alarm.name);
+            let describe = describe.history_item_type(HistoryItemType::StateUpdate);
+            // Newest first, and no further than asked for.
+            let mut pages =
+                describe.scan_by(ScanBy::TimestampDescending).into_paginator().page_size(MOST_RECORDS).send();
+            let mut latest = Vec::new();
+            while latest.len() < most.into()
+                && let Some(page) = pages.next().await
+            {
+                let page = page.map_err(|error| self.account.errors.call_failed(&attempt, error))?;
+                latest.extend(page.alarm_history_items().iter().filter_map(|item| change(&alarm.name, item)));
+            }
+            latest.truncate(most.into());
+            changes.extend(latest);
         }
         changes.sort_by_key(|change| change.at);
         Ok(changes)
@@ -56,27 +57,6 @@ impl DeployedRoom {
 
 /// The most records that `CloudWatch` returns at once.
 const MOST_RECORDS: i32 = 100;
-
-/// The latest `most` changes of one alarm, newest first. `page` reads the page of a token, at first without one.
-async fn latest_changes<F>(
-    alarm: &str,
-    most: usize,
-    page: impl Fn(Option<String>) -> F,
-) -> Result<Vec<AlarmChange>, CloudError>
-where
-    F: Future<Output = Result<DescribeAlarmHistoryOutput, CloudError>>,
-{
-    let (mut changes, mut next_page) = (Vec::new(), None);
-    loop {
-        let answer = page(next_page).await?;
-        changes.extend(answer.alarm_history_items().iter().filter_map(|item| change(alarm, item)));
-        next_page = answer.next_token;
-        if next_page.is_none() || changes.len() >= most {
-            changes.truncate(most);
-            return Ok(changes);
-        }
-    }
-}
 
 /// The prefix of the room `sale` also matches alarms of a room `sale-2`. An alarm's name in the template begins with a
 /// capital letter, and a room's name has none.
@@ -162,26 +142,5 @@ mod tests {
         assert_eq!((stops.from, stops.to), (AlarmState::Ringing, AlarmState::Unknown));
         assert_eq!(change("x-Line-1", &item("INSUFFICIENT_DATA", "OK")), None);
         assert_eq!(change("x-Line-1", &item("ALARM", "ALARM")), None, "only its reason changed");
-    }
-
-    #[tokio::test]
-    async fn an_alarms_changes_are_read_page_by_page() {
-        let read = |most| {
-            // Three pages. On the second one the alarm neither began to ring nor stopped.
-            let page = |token: Option<String>| {
-                let (to, next) = match token.as_deref() {
-                    None => ("ALARM", Some("2")),
-                    Some("2") => ("INSUFFICIENT_DATA", Some("3")),
-                    _ => ("ALARM", None),
-                };
-                let page = DescribeAlarmHistoryOutput::builder().set_next_token(next.map(String::from));
-                let page = page.alarm_history_items(item("OK", to)).alarm_history_items(item("OK", to));
-                std::future::ready(Ok(page.build()))
-            };
-            latest_changes("x-Line-1", most, page)
-        };
-        for (most, expected) in [(1, 1), (2, 2), (3, 3), (4, 4), (500, 4)] {
-            assert_eq!(read(most).await.unwrap().len(), expected, "at most {most}");
-        }
     }
 }

@@ -221,7 +221,7 @@ async fn execute(
 ) -> Result<(), CloudError> {
     let attempt = format!("{action} {}", stack.description());
     let mut watch = stack.watch(&change_set.stack_id).await?;
-    let token = format!("beekeeper-{:016x}", rand::random::<u64>());
+    let token = names::request_token();
     let execute = stack.cloudformation.execute_change_set().change_set_name(&change_set.id);
     let executed = execute.stack_name(&change_set.stack_id).client_request_token(token).send().await;
     executed.map_err(|error| stack.account.errors.call_failed(&attempt, error))?;

@@ -20,6 +20,11 @@ pub(crate) fn edge_stack(room: &RoomId, region: &str) -> String {
     format!("beekeeper-{room}-Edge-{region}")
 }
 
+/// Of one request to `CloudFormation`: a call that is repeated has the same.
+pub(crate) fn request_token() -> String {
+    format!("beekeeper-{:016x}", rand::random::<u64>())
+}
+
 /// The bucket for function package and template. The name depends only on room, account and region, so a run after
 /// an interrupted one finds the bucket.
 pub(crate) fn artefact_bucket(room: &RoomId, account: &str, region: &str) -> String {

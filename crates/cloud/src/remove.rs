@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aws_sdk_cloudwatchlogs::types::LogGroup;
 use aws_sdk_resourcegroupstagging::config::{Builder, Region};
-use aws_sdk_resourcegroupstagging::types::TagFilter;
+use aws_sdk_resourcegroupstagging::types::{ResourceTagMapping, TagFilter};
 use config::EdgeSetting;
 use tokio::time::{Instant, sleep};
 use waitroom::RoomId;
@@ -185,18 +185,12 @@ impl Account {
         let config = Builder::from(&self.config).region(Region::new(region.to_owned())).build();
         let tagging = aws_sdk_resourcegroupstagging::Client::from_conf(config);
         let filter = TagFilter::builder().key(names::TAG).values(room.to_string()).build();
-        let (mut arns, mut next_page) = (Vec::new(), None);
-        loop {
-            let get = tagging.get_resources().tag_filters(filter.clone()).set_pagination_token(next_page);
-            let page = get.send().await.map_err(|error| self.errors.call_failed(attempt, error))?;
-            for resource in page.resource_tag_mapping_list.unwrap_or_default() {
-                arns.push(resource.resource_arn.or_incomplete(attempt, "the ARN of a resource")?);
-            }
-            next_page = page.pagination_token.filter(|token| !token.is_empty());
-            if next_page.is_none() {
-                return Ok(arns);
-            }
-        }
+        let found =
+            tagging.get_resources().tag_filters(filter).into_paginator().items().send().try_collect().await;
+        let found: Vec<_> = found.map_err(|error| self.errors.call_failed(attempt, error))?;
+        let arn =
+            |found: ResourceTagMapping| found.resource_arn.or_incomplete(attempt, "the ARN of a resource");
+        found.into_iter().map(arn).collect()
     }
 }
 

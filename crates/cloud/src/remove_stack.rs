@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use crate::artefacts::ArtefactBucket;
 use crate::progress::{DeployStep, OnEvent, report_step};
 use crate::stack::{RemovalStep, RoomStack, StackState, next_removal_step};
-use crate::{CloudError, DeployEvent};
+use crate::{CloudError, DeployEvent, names};
 
 /// How often the deletion is attempted.
 const ATTEMPTS: u32 = 3;
@@ -47,7 +47,7 @@ pub(crate) async fn delete_stack(
     let mut attempts = 0;
     loop {
         let mut watch = stack.watch(&found.id).await?;
-        let token = format!("beekeeper-{:016x}", rand::random::<u64>());
+        let token = names::request_token();
         let delete = stack.cloudformation.delete_stack().stack_name(&found.id).client_request_token(token);
         let delete = delete.set_retain_resources((!retain.is_empty()).then(|| retain.clone()));
         delete.send().await.map_err(|error| stack.account.errors.call_failed(&attempt, error))?;

@@ -211,14 +211,7 @@ impl<'a> RoomStack<'a> {
     pub(crate) async fn watch(&self, id: &str) -> Result<StackWatch<'_>, CloudError> {
         let events = self.events(id, &BTreeSet::new()).await?;
         let seen = events.into_iter().filter_map(|event| event.event_id).collect();
-        Ok(StackWatch {
-            stack: self,
-            id: id.to_owned(),
-            seen,
-            has_started: false,
-            failed: None,
-            left: BTreeMap::new(),
-        })
+        Ok(self.watch_from(id, seen, false))
     }
 
     /// Watches an operation that is already running. Its events are reported from its beginning.
@@ -234,14 +227,11 @@ impl<'a> RoomStack<'a> {
         };
         let start = events.iter().rposition(is_start).unwrap_or(0);
         let seen = events.into_iter().take(start).filter_map(|event| event.event_id).collect();
-        Ok(StackWatch {
-            stack: self,
-            id: id.to_owned(),
-            seen,
-            has_started: true,
-            failed: None,
-            left: BTreeMap::new(),
-        })
+        Ok(self.watch_from(id, seen, true))
+    }
+
+    fn watch_from(&self, id: &str, seen: BTreeSet<String>, has_started: bool) -> StackWatch<'_> {
+        StackWatch { stack: self, id: id.to_owned(), seen, has_started, failed: None, left: BTreeMap::new() }
     }
 }
 

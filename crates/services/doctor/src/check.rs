@@ -1,6 +1,6 @@
 use std::error::Error;
 
-use document::{CheckLine, CheckMark};
+use document::CheckMark;
 use serde::Serialize;
 use waitroom::{causes, with_causes};
 
@@ -65,19 +65,6 @@ impl CheckResult {
             Self::Ok => CheckMark::Good,
             Self::Warning | Self::NotChecked => CheckMark::Doubtful,
             Self::Problem => CheckMark::Bad,
-        }
-    }
-}
-
-impl DoctorCheck {
-    /// For a person. What to do stands on a line of its own.
-    pub(crate) fn line(&self) -> CheckLine {
-        let advice = self.advice.as_ref().map(|advice| format!("\n{advice}")).unwrap_or_default();
-        CheckLine {
-            mark: self.result.mark(),
-            word: self.result.as_str(),
-            name: self.name,
-            found: format!("{}{advice}", self.found),
         }
     }
 }

@@ -1,5 +1,4 @@
 use document::words::things;
-use document::{Document, DocumentPart, DocumentSection};
 use serde::Serialize;
 use waitroom::RoomId;
 
@@ -40,16 +39,6 @@ impl DoctorReport {
         let [problems, warnings] = counts.map(|(result, name)| things(self.count(result), name));
         format!("{} is {is}: {problems}, {warnings}", self.room)
     }
-
-    pub fn document(&self) -> Document {
-        let checks = self.checks.iter().map(DoctorCheck::line).collect();
-        Document {
-            title: format!("Examination of {}", self.room),
-            summary: vec![self.verdict()],
-            facts: Vec::new(),
-            sections: vec![DocumentSection { heading: "Checks", parts: vec![DocumentPart::Checks(checks)] }],
-        }
-    }
 }
 
 #[cfg(test)]
@@ -58,7 +47,7 @@ mod tests {
     use crate::examined::configured;
 
     #[test]
-    fn a_report_says_what_was_found_and_below_it_what_to_do() {
+    fn the_verdict_counts_what_was_found() {
         let checks = vec![
             DoctorCheck::ok("clock", "as AWS's"),
             DoctorCheck::warning("shop", "slow", "look at it"),
@@ -66,19 +55,7 @@ mod tests {
         ];
         let report = DoctorReport::of(&configured(None), checks);
         assert!(!report.ready && report.has_warnings());
-        let expected = "\
-Examination of sale
-sale is not ready: 1 problem, 1 warning
-
-Checks
-──────
-ok       clock: as AWS's
-warning  shop: slow
-         look at it
-problem  way-around: everybody
-         enters
-         guard it";
-        assert_eq!(report.document().text(80), expected);
+        assert_eq!(report.verdict(), "sale is not ready: 1 problem, 1 warning");
         let ready = DoctorReport::of(&configured(None), Vec::new());
         assert_eq!(ready.verdict(), "sale is ready to be deployed: no problems, no warnings");
     }
