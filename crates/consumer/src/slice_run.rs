@@ -122,6 +122,11 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
             // The room may have changed meanwhile.
             return ControlFlow::Continue(());
         }
+        let Slice { window, valve_from, .. } = self.slice;
+        if window.is_of_wrong_clock(valve_from, now, self.slice.minute()) {
+            // Other plans take the place of this one.
+            return ControlFlow::Break(());
+        }
         let room = room.at(now);
         match room.valve_at(now) {
             ValveChange { from, .. } if from < self.slice.valve_from => {

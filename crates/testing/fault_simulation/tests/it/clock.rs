@@ -60,3 +60,24 @@ fn a_pause_stops_those_who_go_straight_in_as_well() {
     let outcome = world.outcome();
     assert_eq!((outcome.straight, outcome.released(), world.waiting()), (0, 0, 60));
 }
+
+/// What is left of a window that other plans took the place of isn't released beside them when its time comes again.
+#[test]
+fn no_minute_has_more_than_the_rate_allows() {
+    let mut world = crowded(3);
+    world.run(MINUTE / 2);
+    world.set_clock_back(BACK);
+    let mut before = world.outcome().released();
+    for minute in 0..10 {
+        world.run(MINUTE);
+        let released = world.outcome().released();
+        let in_minute = released - before;
+        // Other plans begin when the schedule runs.
+        let least = if minute == 0 { 0 } else { 590 };
+        assert!((least..=620).contains(&in_minute), "{in_minute} in minute {minute}");
+        before = released;
+    }
+    world.drain(30);
+    let outcome = world.outcome();
+    assert_eq!((outcome.lost.len(), outcome.twice.len(), outcome.above_quota()), (0, 0, vec![]));
+}
