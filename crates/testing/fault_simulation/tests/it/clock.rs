@@ -61,6 +61,22 @@ fn a_pause_stops_those_who_go_straight_in_as_well() {
     assert_eq!((outcome.straight, outcome.released(), world.waiting()), (0, 0, 60));
 }
 
+#[test]
+fn newcomers_go_straight_in_as_before() {
+    let mut world = World::new(2, 600);
+    world.change_room(|room| room.settings.mode = Mode::Overflow);
+    // Longer than the clock is set back, so that nothing but the permits depends on it.
+    world.run(2 * BACK);
+    come_evenly(&mut world, 300.0, MINUTE);
+    assert_eq!(world.outcome().straight, 300);
+    world.set_clock_back(BACK);
+    // The first of them finds no permit, and a line forms for a while.
+    come_evenly(&mut world, 300.0, 3 * MINUTE);
+    let before = world.outcome().straight;
+    come_evenly(&mut world, 300.0, MINUTE);
+    assert_eq!(world.outcome().straight - before, 300);
+}
+
 /// What is left of a window that other plans took the place of isn't released beside them when its time comes again.
 #[test]
 fn no_minute_has_more_than_the_rate_allows() {
