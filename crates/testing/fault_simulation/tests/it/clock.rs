@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fault_simulation::World;
+use fault_simulation::{ShopHealth, World};
 use waitroom::{Mode, Room, RoomState, Valve};
 
 use crate::straight_in::come_evenly;
@@ -96,4 +96,15 @@ fn no_minute_has_more_than_the_rate_allows() {
     world.drain(30);
     let outcome = world.outcome();
     assert_eq!((outcome.lost.len(), outcome.twice.len(), outcome.above_quota()), (0, 0, vec![]));
+}
+
+#[test]
+fn the_throttle_goes_on() {
+    let mut world = World::new(4, 600).with_throttle();
+    world.run(3 * MINUTE);
+    assert_eq!(world.room().throttled, None);
+    world.set_clock_back(BACK);
+    world.shop.set(ShopHealth::Down);
+    world.run(2 * MINUTE);
+    assert!(world.room().is_throttled());
 }
