@@ -122,6 +122,12 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
             // The room may have changed meanwhile.
             return ControlFlow::Continue(());
         }
+        let Slice { window, valve_from, .. } = self.slice;
+        if window.is_of_wrong_clock(valve_from, now, self.slice.minute()) {
+            // Other plans take the place of this one.
+            return ControlFlow::Break(());
+        }
+        let room = room.at(now);
         match room.valve_at(now) {
             ValveChange { from, .. } if from < self.slice.valve_from => {
                 let until = self.slice.valve_from.min(now + LONGEST_WAIT).max(now + VALVE_PAUSE);
@@ -131,6 +137,12 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
             ValveChange { from, valve } if from == self.slice.valve_from && valve.rate().is_some() => {}
             // The next change of the valve holds, and other slices release under it.
             _ => return ControlFlow::Break(()),
+        }
+        if !room.releases() {
+            // An order that is in force in a moment, and may be taken back until then. Or, if the clock was set back, one that was
+            // in force already.
+            self.clock.sleep_until(self.deadline(&room).min(now + LONGEST_WAIT)).await;
+            return ControlFlow::Continue(());
         }
         if self.tally.ledger_takes != Some(true) {
             self.ask_ledger().await;
@@ -275,8 +287,9 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
             if let Ok(room) = read
                 && now.since(asked) <= LONGEST_READ
             {
-                let is_open = room.valve_at(now).from == self.slice.valve_from && now < self.slice.ends_at();
-                return is_open.then_some(room);
+                let room = room.at(now);
+                let is_open = room.valve_at(now).from == self.slice.valve_from && room.releases();
+                return (is_open && now < self.slice.ends_at()).then_some(room);
             }
         }
         None

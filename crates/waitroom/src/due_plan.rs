@@ -25,9 +25,7 @@ impl Plan {
         horizon: Duration,
     ) -> Option<Self> {
         let number = recent.first().map_or(1, |newest| newest.plan.number + 1);
-        // A plan that begins too far in the future, and not with an opening, was made by a wrong clock.
-        let has_right_clock =
-            |plan: &Self| plan.window.start <= now + 2 * minute || plan.window.start == plan.valve_from;
+        let has_right_clock = |plan: &Self| !plan.window.is_of_wrong_clock(plan.valve_from, now, minute);
         let recent: Vec<_> = recent.iter().filter(|record| has_right_clock(&record.plan)).collect();
         let planned = recent.iter().flat_map(|record| [record.plan.valve_from, record.plan.planned_before]);
         let planned_before = planned.filter(|from| room.valves.knows(*from)).max().unwrap_or_default();
@@ -42,7 +40,9 @@ impl Plan {
         let known: Vec<_> =
             recent.iter().filter(|record| room.valves.knows(record.plan.valve_from)).collect();
         let Some(newest) = known.first().map(|record| record.plan) else {
-            let after = recent.first().map(|last| last.plan.made_at.max(planned_before));
+            // One that was made later than now, by a clock that was ahead, says nothing of the changes before.
+            let sure = |last: &Self| Some(last.made_at).filter(|made| *made <= now + minute / 60);
+            let after = recent.first().map(|last| sure(&last.plan).unwrap_or_default().max(planned_before));
             let (change, rate) = next_open(room, after, now, minute)?;
             let start = change.from.max(now);
             return made(Self::starting(number, change, rate, still_ahead(), start, now, minute));
@@ -269,6 +269,29 @@ mod tests {
         let replacement = Plan::due(&complete([&ahead]), &room, now, MINUTE, HORIZON).unwrap();
         assert_eq!((replacement.number, replacement.window.start), (2, now));
         assert_eq!(Plan::due(&complete([&replacement, &ahead]), &room, now, MINUTE, HORIZON), None);
+    }
+
+    #[test]
+    fn a_change_that_a_wrong_clock_planned_first_is_no_reason_to_wait() {
+        let mut room = room(60);
+        order(&mut room, at(9_000_000), set_rate(600));
+        let ahead = Plan::due(&[], &room, at(9_001_000), MINUTE, HORIZON).unwrap();
+        assert_eq!(ahead.window.start, ahead.valve_from);
+        let now = at(1_000_000);
+        let replacement = Plan::due(&complete([&ahead]), &room, now, MINUTE, HORIZON).unwrap();
+        assert_eq!((replacement.window.start, replacement.rate.get()), (now, 60));
+    }
+
+    #[test]
+    fn an_order_after_the_clock_was_set_back_has_a_plan() {
+        let mut room = room(60);
+        let first = Plan::due(&[], &room, at(280_000), MINUTE, HORIZON).unwrap();
+        order(&mut room, at(300_000), set_rate(600));
+        let ahead = Plan::due(&complete([&first]), &room, at(300_010), MINUTE, SOON).unwrap();
+        order(&mut room, at(200_000), set_rate(1200));
+        assert!(!room.valves.knows(ahead.valve_from));
+        let next = Plan::due(&complete([&ahead]), &room, at(200_010), MINUTE, SOON).unwrap();
+        assert_eq!((next.window.start, next.rate.get()), (room.valves.last().unwrap().from, 1200));
     }
 
     #[test]
@@ -736,7 +759,7 @@ mod tests {
                     let Some(plan) = Plan::due(&complete(&recent), &room, at(now), MINUTE, horizon) else { break };
                     let planned = changes.iter().find(|(from, _)| *from == plan.valve_from.as_millis()).unwrap();
                     prop_assert_eq!(planned.1, plan.rate.get());
-                    let length = plan.window.length();
+                    let length = plan.window.end.since(plan.window.start);
                     prop_assert!(length >= MINUTE / 2 && length < MINUTE * 5 / 2, "{length:?}");
                     plans.push(plan);
                 }

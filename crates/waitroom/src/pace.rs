@@ -38,11 +38,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    pub fn new(slice: Slice) -> Self {
-        Self::resumed(slice, 0)
-    }
-
-    /// The rest of a slice whose consumer died after it had released this many visitors.
+    /// The rest of a slice whose consumer died after it had released this many visitors, or all of it.
     pub fn resumed(slice: Slice, released: u32) -> Self {
         Self { slice, released_before: released, due_batches: 0, owed: 0, batch_left: 0, last_release: None }
     }
@@ -146,7 +142,7 @@ mod tests {
 
     /// Runs a slice through its window. At millisecond `t`, `crowd(t)` visitors can be received.
     fn run(per_minute: u32, from: u64, crowd: impl Fn(u64) -> u32) -> Vec<(u64, u32)> {
-        run_pace(Pace::new(slice(per_minute)), from, crowd)
+        run_pace(Pace::resumed(slice(per_minute), 0), from, crowd)
     }
 
     fn run_pace(pace: Pace, from: u64, crowd: impl Fn(u64) -> u32) -> Vec<(u64, u32)> {
@@ -204,7 +200,7 @@ mod tests {
 
     #[test]
     fn what_was_forfeited_is_not_caught_up() {
-        let mut pace = Pace::new(slice(600));
+        let mut pace = Pace::resumed(slice(600), 0);
         assert!(matches!(
             pace.next(Timestamp::from_millis(30_000), None),
             PaceStep::Release { most: 10, .. }
@@ -233,7 +229,7 @@ mod tests {
 
     #[test]
     fn the_next_change_of_the_valve_ends_the_slice() {
-        let left = run_until(Pace::new(slice(600)), 0, Some(15_000), |_| 1000);
+        let left = run_until(Pace::resumed(slice(600), 0), 0, Some(15_000), |_| 1000);
         assert_eq!(total(&left), 150);
         assert!(left.iter().all(|(at, _)| *at < 15_000));
     }
@@ -251,7 +247,7 @@ mod tests {
             let slices = plans(planned).into_iter().flat_map(|plan| plan.slices(MINUTE));
             let mut left: Vec<_> = slices.zip(late.iter().cycle()).flat_map(|(slice, late)| {
                 let from = slice.window.start.as_millis() + late;
-                run_pace(Pace::new(slice), from, |now| if now < crowd_from { 0 } else { 10 })
+                run_pace(Pace::resumed(slice, 0), from, |now| if now < crowd_from { 0 } else { 10 })
             }).collect();
             left.sort_unstable();
             prop_assert!(total(&left) <= 2 * planned);

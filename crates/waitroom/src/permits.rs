@@ -42,10 +42,13 @@ impl DoorPermits {
         Self { since: Timestamp::default(), rate, minute }
     }
 
-    /// `None` unless the doors let newcomers straight in at `now`. `minute` is the time that the rate is meant for.
+    /// `None` unless the doors let newcomers straight in at `now`: not while the room releases nobody either, because after the clock
+    /// was set back an older valve is in force. `minute` is the time that the rate is meant for.
     pub fn of(room: &Room, now: Timestamp, minute: Duration) -> Option<Self> {
         match room.valve_at(now) {
-            ValveChange { from: since, valve: Valve::Doors(rate) } => Some(Self { since, rate, minute }),
+            ValveChange { from: since, valve: Valve::Doors(rate) } if room.releases() => {
+                Some(Self { since, rate, minute })
+            }
             _ => None,
         }
     }

@@ -17,8 +17,12 @@ pub struct Window {
 }
 
 impl Window {
-    pub fn length(&self) -> Duration {
-        self.end.since(self.start)
+    /// Whether a wrong clock planned it: it begins too far in the future. `valve_from` is the change of the valve under which it was
+    /// planned, and `minute` the time that the rate is meant for.
+    pub fn is_of_wrong_clock(self, valve_from: Timestamp, now: Timestamp, minute: Duration) -> bool {
+        // An opening is planned two and a half minutes ahead, and any other window a minute.
+        let minutes = if self.start == valve_from { 3 } else { 2 };
+        self.start > now + minutes * minute
     }
 }
 

@@ -76,6 +76,7 @@ macro_rules! used_ports {
 pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 
+    /// If the clock is set back meanwhile, this lasts no longer than it was to, and ends before the clock says `until`.
     fn sleep_until(&self, until: Timestamp) -> impl Future<Output = ()> + Send;
 }
 
@@ -552,7 +553,7 @@ pub trait MinuteLog: Send + Sync {
     /// minute gets no record, the wait is in the next one.
     fn note_wait(&self, at: Timestamp, wait: Duration) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// The longest wait that was noted for the minute of `since` and later ones.
+    /// The longest wait that was noted for the minute of `since` and later ones, until now.
     fn longest_wait(&self, since: Timestamp) -> impl Future<Output = PortResult<Option<Duration>>> + Send;
 
     /// The records of the minute of `since` and later ones, oldest first, after the one before them. That one may be

@@ -468,7 +468,7 @@ impl Room {
             }
             None => self.wanted_valve(),
         };
-        if wanted != before {
+        if wanted != before || self.valves.is_of_clock_ahead(&wanted, now) {
             self.valves.set(&before, &wanted, self.version, now, lead_time);
         }
     }
@@ -648,6 +648,22 @@ mod tests {
         assert_eq!(room.valves.to_string(), "0=100 51000=closed");
         assert_eq!(room.valve_at(now).valve, before.valve());
         assert_eq!(room.valve_at(now + lead_time).valve, Valve::Closed);
+    }
+
+    #[test]
+    fn after_the_clock_was_set_back_any_change_puts_in_force_what_was_ordered() {
+        let mut room = room("https://room.example/");
+        change(&mut room, |room| room.turn(RoomState::Paused));
+        let later = Timestamp::from_millis(7_000_000);
+        room = room.changed(later, LEAD_TIME, |room| room.turn(RoomState::On));
+        room = room.changed(later, LEAD_TIME, |room| room.ends = Some(later + 2 * Duration::from_hours(1)));
+        let now = Timestamp::from_millis(60_000);
+        assert_eq!(room.valve_at(now).valve, Valve::Closed, "as it was then");
+        room = room.changed(now, LEAD_TIME, |room| room.turn(RoomState::On));
+        assert_eq!(room.valve_at(now + LEAD_TIME + Duration::from_millis(100)).valve, room.valve());
+        assert_eq!(room.valves.last().unwrap().valve, Valve::Closed, "it still ends");
+        let again = room.changed(now, LEAD_TIME, |room| room.stretch = Stretch::MAX);
+        assert_eq!(again.valves, room.valves);
     }
 
     /// A change of a room at 50 s, as stores make it.

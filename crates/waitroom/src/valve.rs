@@ -95,6 +95,8 @@ impl ValveSchedule {
     const GAP: Duration = Duration::from_millis(500);
     /// The most changes that wait for their turn, if they are ordered faster than that.
     const QUEUE: u32 = 16;
+    /// No order is in force later than this, with all those that wait before it.
+    const FARTHEST: Duration = Duration::from_mins(1);
     /// A change that may be withdrawn, or that replaces one, is in force at a millisecond of its own out of these, and every
     /// other change at the first of them. So a later change does not get the instant of a withdrawn one, for which a plan may
     /// exist.
@@ -149,12 +151,13 @@ impl ValveSchedule {
         now: Timestamp,
         lead_time: Duration,
     ) {
-        if self.0.is_empty() {
-            self.0.push(ValveChange { from: Timestamp::default(), valve: before.now });
-        }
         let (announced, stay) = self.announced(before, now, lead_time);
         let replaces = stay < self.0.len();
         self.0.truncate(stay);
+        // A new room, or one whose clock was set back to before all of them.
+        if self.0.is_empty() {
+            self.0.push(ValveChange { from: Timestamp::default(), valve: before.now });
+        }
         let own = Self::own(version);
         let is_due = |change: &&ValveChange| change.from < announced;
         let valve = wanted.ahead.iter().take_while(is_due).last().map_or(wanted.now, |change| change.valve);
@@ -189,7 +192,15 @@ impl ValveSchedule {
         let queue_ends = announced + Self::GAP * Self::QUEUE;
         let ahead_from = before.ahead.first().map_or(queue_ends, |first| first.from);
         let stays = |change: &ValveChange| change.from < ahead_from.min(queue_ends).max(announced);
-        (announced, self.0.partition_point(stays).max(1))
+        (announced, self.0.partition_point(stays))
+    }
+
+    /// Whether a change is farther ahead than any order is, and nobody has announced it: the clock was set back since it was ordered.
+    pub(crate) fn is_of_clock_ahead(&self, wanted: &WantedValve, now: Timestamp) -> bool {
+        let first_wanted = wanted.ahead.first().map(|first| first.from);
+        let is_far = |change: &&ValveChange| change.from > now + Self::FARTHEST;
+        let far = self.0.iter().find(is_far);
+        far.is_some_and(|far| first_wanted.is_none_or(|first| far.from < first))
     }
 
     /// The millisecond of a change that may be withdrawn.
@@ -374,6 +385,21 @@ mod tests {
         let mut schedule = ValveSchedule::default();
         schedule.set(&until(None), &until(Some((5100, 600))), 0, at(5000), LEAD_TIME);
         assert_eq!(schedule.to_string(), "0=60 6000=600", "it would be closed for no time");
+    }
+
+    #[test]
+    fn after_the_clock_was_set_back_a_change_is_in_force_as_soon_as_any() {
+        let mut schedule = ValveSchedule::default();
+        order(&mut schedule, 9_000_000, open(600));
+        // The one in force before it is forgotten.
+        order(&mut schedule, 9_600_000, Valve::Closed);
+        order(&mut schedule, 9_960_000, open(60));
+        assert_eq!(schedule.to_string(), "9601000=closed 9961000=60");
+        order(&mut schedule, 5000, Valve::Closed);
+        assert_eq!(
+            (schedule.at(at(6051)).unwrap().valve, schedule.last().unwrap().from),
+            (Valve::Closed, at(6051))
+        );
     }
 
     #[test]

@@ -451,6 +451,12 @@ mod tests {
         };
         let room = item(Key::Room, [("state", text("on")), ("version", number(9u64))]);
         let (at, epoch) = (Timestamp::default(), "ab12".parse().unwrap());
+        let doors = waitroom::Room {
+            quiet: true,
+            valves: "0=doors-60".parse().unwrap(),
+            ..waitroom::fixture::room(60)
+        };
+        let permits = DoorPermits::of(&doors, at, Duration::from_mins(1)).unwrap();
         let place =
             Place { epoch, token: waitroom::Token::from_bytes([7; 16]), ticket: waitroom::Ticket::FIRST };
         let call = HelpCall { code: "7K3M-Q01X".parse().unwrap(), place, at };
@@ -472,6 +478,7 @@ mod tests {
         vec![
             always(),
             if_absent(),
+            never(),
             if_version_precedes(1),
             if_version_precedes(2),
             if_record_has_version(0),
@@ -499,12 +506,17 @@ mod tests {
             admit(&room),
             note_minute(&totals).unwrap(),
             note_minute(&LineTotals { observed: None, ..totals }).unwrap(),
+            take_next_permits(&permits, 2, at),
+            take_first_permits(&permits, 2, at),
+            counting_straight(take_next_permits(&permits, 2, at), 2),
+            counting_straight(take_first_permits(&permits, 2, at), 2),
             count_newcomers(at, 2),
             forget_newcomers(&[at, at]),
             note_wait(totals.at, Duration::from_secs(7)),
             close_count(&MinuteRecord { totals, longest_wait: None }, 3).unwrap(),
             reset_progress(),
             reset_tickets(),
+            reset_permits(),
         ]
     }
 
@@ -529,8 +541,17 @@ mod tests {
 
     #[test]
     fn every_attribute_is_written_with_a_placeholder() {
-        let language =
-            ["SET", "ADD", "REMOVE", "AND", "OR", "attribute_exists", "attribute_not_exists", "begins_with"];
+        let language = [
+            "SET",
+            "ADD",
+            "REMOVE",
+            "AND",
+            "OR",
+            "BETWEEN",
+            "attribute_exists",
+            "attribute_not_exists",
+            "begins_with",
+        ];
         for statement in all() {
             let names = statement.names().unwrap_or_default();
             for word in words(&statement).iter().filter(|word| !word.starts_with(':')) {

@@ -58,7 +58,7 @@ const FORGOTTEN: usize = 100;
 impl NewcomerCount for AwsStore {
     async fn count_newcomers(&self, slot: Timestamp, count: u32) -> PortResult<()> {
         let update = expressions::count_newcomers(slot, count);
-        self.table.update("count a newcomer", Key::Permits, update).await.map(drop)
+        self.table.count("count a newcomer", Key::Permits, update).await
     }
 
     async fn newcomers(&self) -> PortResult<Vec<CountedSlot>> {

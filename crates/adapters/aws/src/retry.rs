@@ -69,6 +69,19 @@ where
     with_retries(call).await.map_err(|failure| failure.into_port_error(attempt))
 }
 
+/// The same, for a call that must not be carried out twice: it isn't made again once it may have had an effect.
+pub(crate) async fn with_retries_until_unsure<T, E, F>(call: impl Fn() -> F) -> Result<T, CallError<E>>
+where
+    E: Error + ProvideErrorMetadata + 'static,
+    F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
+{
+    let judge = |error: &SdkError<E, HttpResponse>| match fault(error) {
+        Fault::Unsure => Fault::Broken,
+        known => known,
+    };
+    with_retries_judged_by(call, judge).await.map_err(|failure| CallError::new(failure.error))
+}
+
 /// The same, for calls whose error code alone does not determine the fault.
 pub(crate) async fn with_retries_judged_by<T, E, F>(
     call: impl Fn() -> F,
@@ -226,13 +239,25 @@ mod tests {
     /// calls.
     async fn called(failures: Vec<GetItem>) -> (Result<(), Fault>, usize) {
         let (calls, failures) = (Cell::new(0), RefCell::new(failures.into_iter()));
-        let call = || {
-            calls.set(calls.get() + 1);
-            let failure = failures.borrow_mut().next();
-            async { failure.map_or(Ok(()), Err) }
-        };
-        let done = with_retries(call).await.map_err(|failure| failure.fault);
+        let done = with_retries(failing(&calls, &failures)).await.map_err(|failure| failure.fault);
         (done, calls.get())
+    }
+
+    /// The same, of a call that must not be carried out twice.
+    async fn called_until_unsure(failures: Vec<GetItem>) -> (Result<(), Fault>, usize) {
+        let (calls, failures) = (Cell::new(0), RefCell::new(failures.into_iter()));
+        let done = with_retries_until_unsure(failing(&calls, &failures)).await;
+        (done.map_err(|failure| failure.fault), calls.get())
+    }
+
+    fn failing<'a>(
+        calls: &'a Cell<usize>,
+        failures: &'a RefCell<std::vec::IntoIter<GetItem>>,
+    ) -> impl Fn() -> std::future::Ready<Result<(), GetItem>> + 'a {
+        || {
+            calls.set(calls.get() + 1);
+            std::future::ready(failures.borrow_mut().next().map_or(Ok(()), Err))
+        }
     }
 
     fn throttled() -> GetItem {
@@ -245,6 +270,14 @@ mod tests {
         assert_eq!(called(vec![throttled(), throttled()]).await, (Ok(()), 3));
         assert_eq!(called(vec![throttled(), throttled(), throttled()]).await, (Err(Fault::Busy), 3));
         assert_eq!(called(vec![answered(400, "ValidationException")]).await, (Err(Fault::Broken), 1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_must_not_be_done_twice_is_tried_again_only_if_it_was_not_done() {
+        assert_eq!(called_until_unsure(vec![throttled(), throttled()]).await, (Ok(()), 3));
+        let late = || SdkError::timeout_error("late");
+        assert_eq!(called_until_unsure(vec![throttled(), late()]).await, (Err(Fault::Unsure), 2));
+        assert_eq!(called_until_unsure(vec![late()]).await, (Err(Fault::Unsure), 1));
     }
 
     #[tokio::test(start_paused = true)]

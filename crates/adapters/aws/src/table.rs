@@ -6,6 +6,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{BuildError, ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{
     AttributeValue, KeysAndAttributes, Put, ReturnValue, ReturnValuesOnConditionCheckFailure,
     TransactWriteItem, Update,
@@ -15,7 +16,7 @@ use waitroom::ports::{Fault, PortError, PortResult};
 use crate::expressions::Statement;
 use crate::items::{Item, ItemError, missing, text};
 use crate::keys::Key;
-use crate::retry::{CallError, call, fault, with_retries, with_retries_judged_by};
+use crate::retry::{CallError, call, fault, with_retries, with_retries_judged_by, with_retries_until_unsure};
 
 /// What says which item of a table is meant.
 pub(crate) trait ItemKey {
@@ -156,8 +157,26 @@ impl Table {
         key: impl ItemKey,
         statement: Statement,
     ) -> PortResult<Written> {
-        let request = self
-            .client
+        let request = self.update_of(key, statement);
+        written(attempt, with_retries(|| request.clone().send()).await, |answer| {
+            answer.attributes.unwrap_or_default()
+        })
+    }
+
+    /// Counts something, on no condition. Not again if it may have been counted: rather one is missing.
+    pub(crate) async fn count(
+        &self,
+        attempt: &'static str,
+        key: impl ItemKey,
+        statement: Statement,
+    ) -> PortResult<()> {
+        let request = self.update_of(key, statement);
+        let counted = with_retries_until_unsure(|| request.clone().send()).await;
+        counted.map(drop).map_err(|failure| failure.into_port_error(attempt))
+    }
+
+    fn update_of(&self, key: impl ItemKey, statement: Statement) -> UpdateItemFluentBuilder {
+        self.client
             .update_item()
             .table_name(&self.name)
             .set_key(Some(primary(key)))
@@ -166,10 +185,7 @@ impl Table {
             .set_expression_attribute_values(statement.values())
             .update_expression(statement.update)
             .return_values(ReturnValue::UpdatedNew)
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        written(attempt, with_retries(|| request.clone().send()).await, |answer| {
-            answer.attributes.unwrap_or_default()
-        })
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
     }
 
     /// Makes all of the writes in one transaction. Returns false if a condition failed, so that nothing was written.

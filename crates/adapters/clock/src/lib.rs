@@ -1,6 +1,6 @@
 //! The port `Clock` over the system clock.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use waitroom::Timestamp;
 use waitroom::ports::Clock;
@@ -23,8 +23,9 @@ impl Clock for SystemClock {
     }
 
     async fn sleep_until(&self, until: Timestamp) {
+        let (begun, longest) = (Instant::now(), until.since(self.now()));
         loop {
-            let left = until.since(self.now());
+            let left = until.since(self.now()).min(longest.saturating_sub(begun.elapsed()));
             if left.is_zero() {
                 return;
             }

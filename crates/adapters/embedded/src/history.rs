@@ -38,7 +38,9 @@ impl MinuteLog for EmbeddedStore {
         self.read("read the longest wait", |transaction| {
             let Some(waits) = open_if_any(transaction, LONGEST_WAIT)? else { return Ok(None) };
             let mut longest = None;
-            for noted in waits.range(MinuteRecord::number(since)..)? {
+            // Those of later minutes were noted by a clock that was ahead.
+            let latest = MinuteRecord::number((self.shared.now)().max(since));
+            for noted in waits.range(MinuteRecord::number(since)..=latest)? {
                 longest = longest.max(Some(Duration::from_secs(noted?.1.value())));
             }
             Ok(longest)

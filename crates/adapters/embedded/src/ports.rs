@@ -17,7 +17,7 @@ use waitroom::ports::{
 use waitroom::{
     Admission, AuditEntry, AuditNote, AuditSubject, Author, BATCH, CountedSlot, DoorPermits, Epoch, HelpCall,
     HelpCode, IssuedTickets, KeptReport, LineProgress, LineReach, LineStatus, Place, Plan, Rate, Room,
-    SliceAdmissions, SliceId, Stock, Timestamp, Token, Turnout, Window, WindowAdmissions,
+    SliceAdmissions, SliceId, Stock, Timestamp, Token, Turnout, UsedTime, Window, WindowAdmissions,
 };
 
 use crate::EmbeddedStore;
@@ -374,8 +374,11 @@ impl Permits for EmbeddedStore {
     /// Only in memory. A process that has just begun counts as one that has used up all its time.
     async fn take_permits(&self, of: DoorPermits, count: u32, _by: PermitHolder) -> PortResult<bool> {
         let mut used = self.shared.used.lock();
-        let after = of.take(*used, count, (self.shared.now)());
-        *used = after.unwrap_or(*used);
+        let now = (self.shared.now)();
+        // It is after now only if the clock was set back.
+        let before = (*used).min(UsedTime::at(now));
+        let after = of.take(before, count, now);
+        *used = after.unwrap_or(before);
         Ok(after.is_some())
     }
 }

@@ -58,7 +58,8 @@ impl EmbeddedStore {
         }
     }
 
-    /// Puts this store, which is a backup, into a directory in which no room runs. `now` names the file that was there.
+    /// Puts this store, which is a backup, into a directory in which no room runs. `now` names the file that was there, and
+    /// tells how old the backup is.
     pub fn put_back(
         &self,
         replaced: ReplacedFile<'_>,
@@ -71,7 +72,7 @@ impl EmbeddedStore {
             ReplacedFile::Room(room) => Some(room),
             ReplacedFile::Nothing | ReplacedFile::Unreadable => None,
         };
-        let restored = self.restore(known, &unfinished.0)?;
+        let restored = self.restore(known, &unfinished.0, now)?;
         let failed = |error| PutBackError::File(file.clone(), error);
         give(&unfinished.0, if file.exists() { &file } else { directory }).map_err(failed)?;
         let kept = if matches!(replaced, ReplacedFile::Nothing) {

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 pub(crate) struct RecentPlans<T>(BTreeMap<u64, T>);
 
 impl<T: Default> RecentPlans<T> {
-    /// At most two plans overlap, and the trigger reads the latest two.
-    const KEPT: usize = 4;
+    /// Consumers are started for the slices of the latest two plans, and of those that a run of the trigger writes: eight at most.
+    /// Twice as many, because two runs may overlap.
+    const KEPT: usize = 20;
 
     pub(crate) fn note(&mut self, plan: u64, note: impl FnOnce(&mut T)) {
         note(self.0.entry(plan).or_default());
@@ -29,9 +30,9 @@ mod tests {
     #[test]
     fn only_the_latest_plans_are_remembered() {
         let mut plans = RecentPlans::default();
-        for plan in [1, 2, 2, 3, 4, 5] {
+        for plan in [1, 2].into_iter().chain(2..=21) {
             plans.note(plan, |noted| *noted += 1);
         }
-        assert_eq!([1, 2, 3, 6].map(|plan| plans.of(plan)), [None, Some(&2), Some(&1), None]);
+        assert_eq!([1, 2, 3, 22].map(|plan| plans.of(plan)), [None, Some(&2), Some(&1), None]);
     }
 }

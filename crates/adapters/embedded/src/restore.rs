@@ -8,6 +8,7 @@
 //! - the higher counts of the epoch, and numbers that continue after the highest that was given;
 //! - what was taken of the stocks that the backup knows, because whoever took it is admitted;
 //! - the mark of a rehearsal whose visitors are in line;
+//! - numbers of plans above all that were used since, because guards report who came by them;
 //! - the history, with a closing record of the line that ends by this, and the audit trail and the keys if they are the backup's, which have only grown.
 //!
 //! All of it is in the new file before that gets the name of the old one.
@@ -18,16 +19,16 @@ use std::sync::atomic::Ordering;
 
 use pass::KeyRecord;
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata};
-use waitroom::{Epoch, LineCounts, LineProgress, LineTotals, Place, Room, Stock};
+use waitroom::{Epoch, LineCounts, LineProgress, LineTotals, Place, Plan, Room, Stock, Timestamp, Window};
 
 use crate::format::Format;
 use crate::keys::record;
 use crate::line::{self, LineEnd};
 use crate::shared::{is_full, unreadable};
 use crate::tables::{
-    ADMISSION, AUDIT, CLOSING, ClosingRecord, EXPIRY, JOINED_AT, LINE, LONGEST_WAIT, MINUTE, SINGLE, SLICE,
-    STOCK, TableError, Tables, decode_waiting, from_json, joined_at, open_if_any, read_single, record_slices,
-    single, take_over, unrecorded,
+    ADMISSION, AUDIT, CLOSING, ClosingRecord, EXPIRY, JOINED_AT, LINE, LONGEST_WAIT, MINUTE, PLAN, SINGLE,
+    SLICE, STOCK, TableError, Tables, decode_waiting, from_json, joined_at, open_if_any, read_single,
+    record_slices, single, take_over, to_json, unrecorded,
 };
 use crate::{BackedUp, BackupError, EmbeddedStore, builder};
 
@@ -44,14 +45,17 @@ pub struct Restored {
 
 impl EmbeddedStore {
     /// Writes this store into a new file, with everybody whom the file to be `replaced` knows. Blocks until it is on disk.
-    pub fn restore(&self, replaced: Option<&Self>, to: &Path) -> Result<Restored, BackupError> {
-        let BackedUp { waiting, admissions } = self.back_up(to)?;
-        let restored = Restored { waiting, admissions, ..Restored::default() };
-        let Some(replaced) = replaced else { return Ok(restored) };
-        merge(replaced, to).map_err(|error| {
+    pub fn restore(
+        &self,
+        replaced: Option<&Self>,
+        to: &Path,
+        now: Timestamp,
+    ) -> Result<Restored, BackupError> {
+        let backed_up = self.back_up(to)?;
+        complete(backed_up, replaced, to, now).map_err(|error| {
             // The first error is the one that matters.
             drop(std::fs::remove_file(to));
-            if is_full(&error) {
+            if replaced.is_none() || is_full(&error) {
                 BackupError::Copy(to.into(), Box::new(error))
             } else {
                 BackupError::Merge(Box::new(error))
@@ -77,12 +81,23 @@ impl EmbeddedStore {
     }
 }
 
-fn merge(replaced: &EmbeddedStore, to: &Path) -> Result<Restored, redb::Error> {
-    let from = replaced.shared.database.begin_read()?;
+/// Makes the copy of a backup the file of the room.
+fn complete(
+    BackedUp { waiting, admissions }: BackedUp,
+    replaced: Option<&EmbeddedStore>,
+    to: &Path,
+    now: Timestamp,
+) -> Result<Restored, redb::Error> {
+    let from = replaced.map(|replaced| replaced.shared.database.begin_read()).transpose()?;
     let database: Database = builder().open(to)?;
     let (backup, transaction) = (database.begin_read()?, database.begin_write()?);
-    let restored =
-        merge_tables(&mut Tables::of(&transaction), &backup, replaced, &from).map_err(unreadable)?;
+    let mut tables = Tables::of(&transaction);
+    let restored = match replaced.zip(from.as_ref()) {
+        Some((replaced, from)) => merge_tables(&mut tables, &backup, replaced, from).map_err(unreadable)?,
+        None => Restored { waiting, admissions, ..Restored::default() },
+    };
+    skip_plans(&mut tables, from.as_ref(), now).map_err(unreadable)?;
+    drop(tables);
     transaction.commit()?;
     Ok(restored)
 }
@@ -276,13 +291,44 @@ fn take_slices(
 ) -> Result<(), TableError> {
     let last_plan = tables.plan()?.last()?.map(|(number, _)| number.value());
     if let (true, Some(last_plan), Some(slices)) = (is_same_line, last_plan, open_if_any(from, SLICE)?) {
-        // Those of later plans would count for the plans that get these numbers next.
+        // Those of later plans have no plan here, and so no sweep would find them.
         for slice in slices.range(..=(last_plan, u16::MAX))? {
             let (key, record) = slice?;
             tables.slice()?.insert(key.value(), record.value())?;
         }
     }
     record_slices(tables.slice()?)
+}
+
+/// More plans than a room makes in a second.
+const PLANS_A_SECOND: u64 = 4;
+/// Still more, in case the clock was wrong before the backup, or is now.
+const MORE_PLANS: u64 = 1000;
+
+/// Writes a plan that releases nobody, with a number above all that were used since the backup. The next plan gets the one after it:
+/// guards still report who came of the windows that had the numbers in between.
+fn skip_plans(
+    tables: &mut Tables<'_>,
+    from: Option<&ReadTransaction>,
+    now: Timestamp,
+) -> Result<(), TableError> {
+    let ours = latest_plan(tables.plan()?)?;
+    let theirs = from.map(|from| open_if_any(from, PLAN)).transpose()?.flatten();
+    let theirs = theirs.map(|plans| latest_plan(&plans)).transpose()?.flatten();
+    // One that is not of this file may be of a change of the valve that its room does not know.
+    let before = theirs.map(|plan| Plan { valve_from: Timestamp::default(), ..plan });
+    let Some(last) = ours.or(before) else { return Ok(()) };
+    let since = now.since(last.window.start).as_secs();
+    let guessed = last.number.saturating_add(MORE_PLANS + PLANS_A_SECOND * since);
+    let number = guessed.max(theirs.map_or(0, |theirs| theirs.number));
+    let window = Window { start: last.window.end, ..last.window };
+    let skipped = Plan { number, window, quota: 0, ..last };
+    tables.plan()?.insert(number, to_json(&skipped)?.as_slice())?;
+    Ok(())
+}
+
+fn latest_plan(plans: &impl ReadableTable<u64, &'static [u8]>) -> Result<Option<Plan>, TableError> {
+    plans.last()?.map(|(_, plan)| from_json(plan.value(), "plan")).transpose()
 }
 
 /// What was taken since of the stocks of the backup, the room's among them. The orders of other stocks are yet to come.

@@ -150,13 +150,13 @@ impl SharedState {
         let singles = transaction.open_table(SINGLE)?;
         self.format.store(Format::of(&singles)?.number(), Ordering::Relaxed);
         if let Some(room) = read_single::<Room>(&singles, single::ROOM)? {
-            let mut kept = self.room.write();
-            if kept.epoch != room.epoch {
+            if self.kept_room().epoch != room.epoch {
                 // A reset whose transaction failed, but was committed: as in `apply`.
                 self.next_ticket.store(1, Ordering::Relaxed);
                 self.entered.store(0, Ordering::Relaxed);
             }
-            *kept = Arc::new(room);
+            // Perhaps that of an order whose transaction failed, but was committed.
+            self.replace_room(Arc::new(room));
         }
         let progress: Option<LineProgress> = read_single(&singles, single::PROGRESS)?;
         let progress = progress.unwrap_or_default();
@@ -210,10 +210,7 @@ impl SharedState {
             self.entered.store(0, Ordering::Relaxed);
         }
         if let Some(room) = committed.room {
-            let before = std::mem::replace(&mut *self.room.write(), room.clone());
-            if before.valves != room.valves {
-                self.valve_changed.notify_one();
-            }
+            self.replace_room(room);
         }
         if let Some(progress) = committed.progress {
             self.set_progress(progress);
@@ -256,6 +253,14 @@ impl SharedState {
 
     pub(crate) fn write_failure(&self) -> Option<WriteFailure> {
         self.write_failure.read().clone()
+    }
+
+    fn replace_room(&self, room: Arc<Room>) {
+        let mut kept = self.room.write();
+        if kept.valves != room.valves {
+            self.valve_changed.notify_one();
+        }
+        *kept = room;
     }
 
     pub(crate) fn kept_room(&self) -> Arc<Room> {

@@ -62,10 +62,12 @@ fn sweep_plans(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, TableErro
     for entry in draft.tables.plan()?.iter()? {
         let (number, plan) = entry?;
         let plan: Plan = from_json(plan.value(), "plan")?;
-        if plan.window.end + EmbeddedStore::PLANS_KEPT > now {
+        if plan.window.end + EmbeddedStore::PLANS_KEPT <= now {
+            old.push(number.value());
+        } else if plan.window.start <= now {
             break;
         }
-        old.push(number.value());
+        // One that is yet to begin may be from a clock that was ahead, and older than those after it.
     }
     // The latest plan is always kept, because the next plan takes the number after it.
     let latest = draft.tables.plan()?.last()?.map(|(number, _)| number.value());

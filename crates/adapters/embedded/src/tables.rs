@@ -410,6 +410,7 @@ mod tests {
         assert_frozen(Section::FileTables, tables);
         let singles = [
             single::FORMAT,
+            single::GUARD_REPORTS,
             single::JOINED,
             single::KEY_RECORD,
             single::KEYS,

@@ -3,6 +3,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use waitroom::Timestamp;
@@ -12,9 +13,12 @@ use waitroom::ports::Clock;
 #[derive(Clone, Debug)]
 pub struct SimClock(Arc<Mutex<Timers>>);
 
+/// Instants are those of a clock that was never set back.
 #[derive(Debug)]
 struct Timers {
     now: Timestamp,
+    /// By how much the clock was set back.
+    behind: Duration,
     /// The sleeping tasks, by the instant at which each wakes. The second number orders tasks of the same instant:
     /// the first to sleep wakes first.
     sleepers: BTreeMap<(Timestamp, u64), Waker>,
@@ -23,16 +27,24 @@ struct Timers {
 
 impl SimClock {
     pub fn at(now: Timestamp) -> Self {
-        Self(Arc::new(Mutex::new(Timers { now, sleepers: BTreeMap::new(), next: 0 })))
+        let behind = Duration::ZERO;
+        Self(Arc::new(Mutex::new(Timers { now, behind, sleepers: BTreeMap::new(), next: 0 })))
     }
 
     /// When the next sleeper wakes.
     pub fn next_wake(&self) -> Option<Timestamp> {
-        self.0.lock().sleepers.first_key_value().map(|((at, _), _)| *at)
+        let timers = self.0.lock();
+        timers.sleepers.first_key_value().map(|((at, _), _)| *at - timers.behind)
+    }
+
+    /// Says an earlier time from now on. Whoever sleeps does so no longer for it.
+    pub fn set_back(&self, by: Duration) {
+        self.0.lock().behind += by;
     }
 
     pub fn advance_to(&self, now: Timestamp) {
         let mut timers = self.0.lock();
+        let now = now + timers.behind;
         timers.now = timers.now.max(now);
         let mut woken = Vec::new();
         while let Some(first) = timers.sleepers.first_entry().filter(|first| first.key().0 <= now) {
@@ -45,10 +57,12 @@ impl SimClock {
 
 impl Clock for SimClock {
     fn now(&self) -> Timestamp {
-        self.0.lock().now
+        let timers = self.0.lock();
+        timers.now - timers.behind
     }
 
     fn sleep_until(&self, until: Timestamp) -> impl Future<Output = ()> + Send {
+        let until = until + self.0.lock().behind;
         Sleep { clock: self.clone(), until, key: None }
     }
 }

@@ -25,6 +25,8 @@ struct DiskState {
     /// Changes since the last sync, in order.
     unsynced: Vec<Unsynced>,
     full: bool,
+    /// Whether the next sync succeeds and says that it failed.
+    loses_answer: bool,
     /// How many processes were killed. A killed process must not write, not even in its destructors.
     killed: u64,
 }
@@ -87,6 +89,11 @@ impl SimDisk {
         }
     }
 
+    /// What is synced next is on the disk, although whoever syncs it gets an error.
+    pub fn lose_next_answer(&self) {
+        self.0.lock().loses_answer = true;
+    }
+
     /// Sets whether writes fail because the disk is full.
     pub fn set_full(&self, full: bool) {
         self.0.lock().full = full;
@@ -145,7 +152,7 @@ impl StorageBackend for OpenDisk {
         let mut disk = self.lock()?;
         disk.check_space()?;
         disk.unsynced.clear();
-        Ok(())
+        if std::mem::take(&mut disk.loses_answer) { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) }
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {

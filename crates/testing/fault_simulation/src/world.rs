@@ -243,6 +243,13 @@ impl World {
         self.next_tick = self.clock.now();
     }
 
+    /// The clock says an earlier time from now on, as one does that was ahead and is put right.
+    pub fn set_clock_back(&mut self, by: Duration) {
+        self.clock.set_back(by);
+        // The schedule runs no later for it.
+        self.next_tick = self.next_tick - by;
+    }
+
     /// Kills one running consumer and returns whether there was one. The process goes on.
     pub fn kill_one_consumer(&mut self) -> bool {
         let consumers = &mut self.process().consumers;

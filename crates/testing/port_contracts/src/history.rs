@@ -1,6 +1,6 @@
 //! The history of the line.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use waitroom::ports::{MinuteLog, RoomReader};
 use waitroom::{LineTotals, MinuteRecord, Rate, RoomState, Timestamp};
@@ -9,10 +9,9 @@ use crate::Fixture;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// This long before the minute that has just begun. The history of a store on AWS ends now.
-fn ago(time: Duration) -> Timestamp {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
-    Timestamp::from_millis(now / 60 * 60_000) - time
+/// This long before the minute that has just begun. A store's history ends now.
+fn ago(fixture: &impl Fixture, time: Duration) -> Timestamp {
+    Timestamp::from_millis(fixture.now().as_millis() / 60_000 * 60_000) - time
 }
 
 fn totals(at: Timestamp, joined: u64) -> LineTotals {
@@ -33,7 +32,7 @@ fn totals(at: Timestamp, joined: u64) -> LineTotals {
 pub async fn a_minute_is_noted_and_read_after_the_one_before<F: Fixture>() {
     let fixture = F::new().await;
     let store = fixture.ledger();
-    let first = ago(10 * MINUTE);
+    let first = ago(&fixture, 10 * MINUTE);
     assert_eq!(store.minutes(first).await.expect("minutes"), []);
     let paused = LineTotals { rate: None, ..totals(first + 5 * MINUTE, 40) };
     let noted = [totals(first, 10), totals(first + MINUTE, 30), paused];
@@ -58,7 +57,7 @@ pub async fn a_minute_is_noted_and_read_after_the_one_before<F: Fixture>() {
 pub async fn a_record_replaces_the_one_of_the_same_minute<F: Fixture>() {
     let fixture = F::new().await;
     let store = fixture.ledger();
-    let at = ago(3 * MINUTE);
+    let at = ago(&fixture, 3 * MINUTE);
     for (second, joined) in [(1, 10), (7, 12), (59, 15)] {
         store.note(totals(at + Duration::from_secs(second), joined)).await.expect("note");
     }
@@ -69,7 +68,7 @@ pub async fn a_record_replaces_the_one_of_the_same_minute<F: Fixture>() {
 pub async fn a_minute_keeps_its_longest_wait<F: Fixture>() {
     let fixture = F::new().await;
     let store = fixture.ledger();
-    let first = ago(5 * MINUTE);
+    let first = ago(&fixture, 5 * MINUTE);
     assert_eq!(store.longest_wait(first).await.expect("longest wait"), None);
     for (second, wait) in [(3, 70), (9, 90), (20, 80), (130, 0)] {
         let at = first + Duration::from_secs(second);
@@ -92,7 +91,7 @@ pub async fn a_minute_keeps_its_longest_wait<F: Fixture>() {
 pub async fn a_wait_of_a_minute_without_a_record_is_in_the_next_record<F: Fixture>() {
     let fixture = F::new().await;
     let store = fixture.ledger();
-    let first = ago(5 * MINUTE);
+    let first = ago(&fixture, 5 * MINUTE);
     for (minute, wait) in [(0, 10), (1, 90), (2, 30), (4, 20)] {
         store.note_wait(first + minute * MINUTE, Duration::from_secs(wait)).await.expect("note");
     }

@@ -9,10 +9,11 @@
 //! - `room-format-2-stock.redb.gz`: a room with a stock of three, of which one was taken.
 //! - `room-format-2-help.redb.gz`: a visitor in line who asked for help and was let in.
 //! - `room-format-2-turnout.redb.gz`: a room that oversubscribes: of three whom it released, one came.
+//! - `room-format-2-reports.redb.gz`: what a guard reported of active visitors.
 //!
 //! The files are never written again. Another format gets another file next to them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,20 +25,21 @@ use flate2::write::GzEncoder;
 use frozen_names::{Section, assert_fixture, assert_frozen};
 use futures_executor::block_on;
 use futures_util::future::try_join_all;
-use pass::{KeyRing, ProofKey, SecretKeys};
+use pass::{GuardReport, KeyRing, ProofKey, SecretKeys};
 use port_contracts::slices::progress;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableHandle};
 use tempfile::TempDir;
 use waitroom::ports::{
-    Admissions, Admitted, AuditTrail, ConsumerRun, HelpCalls, HelpDesk, KeyAdmin, KeyBoard, Keys, LineBack,
-    LineFront, LineLength, MinuteLog, PlanRecord, Plans, RoomAdmin, RoomReader, Slices, StatusBoard,
-    StockCount, Taken, ThrottleMemory, ThrottleStore, TicketCounter, TurnoutCount,
+    ActiveVisitors, Admissions, Admitted, AuditTrail, ConsumerRun, GuardReports, HelpCalls, HelpDesk,
+    KeyAdmin, KeyBoard, Keys, LineBack, LineFront, LineLength, MinuteLog, PlanRecord, Plans, RoomAdmin,
+    RoomReader, Slices, StatusBoard, StockCount, Taken, ThrottleMemory, ThrottleStore, TicketCounter,
+    TurnoutCount,
 };
 use waitroom::throttle_rules::{Finding, Sample, Verdict};
 use waitroom::{
-    Admission, AdmittedBy, AuditNote, AuditSubject, AuditedChange, Author, HelpCall, KeyOrder, LineProgress,
-    LineTotals, MinuteRecord, Place, Plan, Rate, Room, RoomState, SliceId, Stretch, Ticket, Timestamp, Token,
-    Turnout, Valve, Window,
+    Admission, AdmittedBy, AuditNote, AuditSubject, AuditedChange, Author, HelpCall, KeptReport, KeyOrder,
+    LineProgress, LineTotals, MinuteRecord, Place, Plan, Rate, Room, RoomState, SliceId, Stretch, Ticket,
+    Timestamp, Token, Turnout, Valve, Window,
 };
 
 use crate::support::room;
@@ -54,6 +56,7 @@ const STOCK: &str = "room-format-2-stock.redb.gz";
 const HELP: &str = "room-format-2-help.redb.gz";
 const RELEASE: &str = "room-format-2-release.redb.gz";
 const TURNOUT: &str = "room-format-2-turnout.redb.gz";
+const REPORTS: &str = "room-format-2-reports.redb.gz";
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
@@ -300,7 +303,7 @@ fn those_who_joined_together_are_received_in_their_order() {
 #[test]
 fn the_fixtures_have_every_table_and_every_record() {
     let (mut tables, mut singles) = (Vec::new(), Vec::new());
-    for name in [FIRST, COMPLETE, CLOSING, STOCK, HELP, TURNOUT] {
+    for name in [FIRST, COMPLETE, CLOSING, STOCK, HELP, TURNOUT, REPORTS] {
         let directory = unpacked(name);
         let database = Database::open(directory.path().join(EmbeddedStore::FILE)).unwrap();
         let transaction = database.begin_read().unwrap();
@@ -323,6 +326,7 @@ fn no_fixture_is_lost() {
     assert_fixture(&path(HELP), write_help);
     assert_fixture(&path(RELEASE), write_release);
     assert_fixture(&path(TURNOUT), write_turnout);
+    assert_fixture(&path(REPORTS), write_reports);
 }
 
 fn admissions(tickets: impl IntoIterator<Item = u64>) -> Vec<(Token, Admission)> {
@@ -438,6 +442,26 @@ fn who_came_is_counted_on() {
     let Window { start, end } = plan().window;
     let counted = Window { start, end: end + Duration::from_secs(1) };
     assert_eq!(block_on(store.turnout(counted)).unwrap(), Turnout { came: 2, released: 3 });
+}
+
+fn report() -> KeptReport {
+    let (guard, opened) = ("0123456789abcdef".to_owned().try_into().unwrap(), BTreeMap::from([(1, 20)]));
+    let report = GuardReport { guard, made: now().as_millis(), pass: 300, live: 17, opened };
+    KeptReport { report, received: now() }
+}
+
+fn write_reports() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    block_on(store.keep_report(report())).unwrap();
+    store.close();
+    pack(directory.path(), REPORTS);
+}
+
+#[test]
+fn what_a_guard_reported_is_kept() {
+    let directory = unpacked(REPORTS);
+    assert_eq!(block_on(open(directory.path()).reports()).unwrap(), [report()]);
 }
 
 fn write_together() {

@@ -181,3 +181,16 @@ fn the_history_of_fourteen_days_is_kept_and_bounded() {
     let size = test.directory.path().join("room.redb").metadata().unwrap().len();
     assert!(size < 16 << 20, "{size} bytes");
 }
+
+#[test]
+fn a_wait_that_was_noted_by_a_clock_that_was_ahead_is_none_of_the_latest() {
+    let test = TestStore::new();
+    let ahead = Duration::from_hours(365 * 24);
+    test.time.pass(ahead);
+    block_on(test.store.note_wait(test.time.now(), 10 * MINUTE)).unwrap();
+    test.time.set_back(ahead);
+    let longest = || block_on(test.store.longest_wait(test.time.now() - MINUTE)).unwrap();
+    assert_eq!(longest(), None);
+    block_on(test.store.note_wait(test.time.now(), SECOND)).unwrap();
+    assert_eq!(longest(), Some(SECOND));
+}

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use embedded::{BackupError, EmbeddedStore, Restored};
 use futures_executor::block_on;
+use port_contracts::slices::plan_from;
 use port_contracts::visitor::{admission, visitor};
 use tempfile::TempDir;
 use waitroom::ports::{
-    Admitted, EntryCount, LineBack, MinuteLog, RoomAdmin, RoomReader, StockCount, TicketCounter,
+    ActiveVisitors, Admissions, Admitted, ConsumerRun, EntryCount, LineBack, MinuteLog, Plans, RoomAdmin,
+    RoomReader, Slices, StockCount, Taken, TicketCounter,
 };
-use waitroom::{AuditNote, AuditSubject, Author, LineTotals, Place, Room};
+use waitroom::{AuditNote, AuditSubject, Author, LineTotals, Place, Plan, Rate, Room, SliceId, Timestamp};
 
 use crate::support::TestStore;
 
@@ -50,8 +52,14 @@ impl Backup {
     }
 
     fn restore(&self, replaced: &TestStore) -> Result<Restored, BackupError> {
+        self.restore_at(Some(replaced), replaced.time.now())
+    }
+
+    /// The file that is replaced may be lost.
+    fn restore_at(&self, replaced: Option<&TestStore>, now: Timestamp) -> Result<Restored, BackupError> {
         let (backup, _) = EmbeddedStore::look_at(&self.file()).unwrap();
-        backup.restore(Some(&replaced.store), &self.0.path().join(EmbeddedStore::FILE))
+        let file = self.0.path().join(EmbeddedStore::FILE);
+        backup.restore(replaced.map(|replaced| &replaced.store), &file, now)
     }
 
     fn opened(self) -> TestStore {
@@ -149,4 +157,69 @@ fn a_rehearsal_that_was_left_behind_stays_marked() {
     assert_eq!(backup.restore(&test).unwrap().joined_since, 3);
     let test = backup.opened();
     assert_eq!(block_on(test.store.room()).unwrap().rehearsal, Some(mark));
+}
+
+/// Writes the plan that is due. Returns it.
+fn plan(test: &TestStore) -> Plan {
+    let recent = block_on(test.store.recent()).unwrap();
+    let (now, rate) = (test.time.now(), Rate::new(300).unwrap());
+    let plan = if recent.is_empty() {
+        plan_from(None, now, rate)
+    } else {
+        let room = block_on(test.store.room()).unwrap();
+        Plan::due(&recent, &room, now, MINUTE, MINUTE * 11 / 12).unwrap()
+    };
+    assert!(block_on(test.store.write(plan)).unwrap());
+    plan
+}
+
+/// Guards report who came by the numbers of windows. A window with a number of before would count for nobody whom it lets in.
+#[test]
+fn plans_get_numbers_that_none_had_since_the_backup() {
+    for is_lost in [false, true] {
+        for hours in [0, 30] {
+            let test = TestStore::new();
+            (0..3).for_each(|_| {
+                plan(&test);
+                test.time.pass(MINUTE);
+            });
+            let backup = Backup::of(&test);
+            let mut last = 3;
+            test.time.pass(hours * 60 * MINUTE);
+            for _ in 0..20 {
+                last = plan(&test).number;
+                test.time.pass(MINUTE);
+            }
+            let now = test.time.now();
+            backup.restore_at(Some(&test).filter(|_| !is_lost), now).unwrap();
+            let test = backup.opened();
+            test.time.pass(now.since(test.time.now()));
+            let next = plan(&test);
+            assert!(next.number > last, "{} after {last}", next.number);
+            assert_eq!((next.window.start, next.quota), (now, 300));
+        }
+    }
+}
+
+/// The window of the backup goes on where it was.
+#[test]
+fn a_window_that_runs_is_released_once() {
+    let test = TestStore::new();
+    let running = plan(&test);
+    let (slice, of_slice) = (SliceId { plan: 1, index: 3 }, |number| admission(number, 1));
+    block_on(test.store.take(slice, ConsumerRun(1))).unwrap();
+    block_on(test.store.admit(visitor(1).token, of_slice(1))).unwrap();
+    let backup = Backup::of(&test);
+    block_on(test.store.admit(visitor(2).token, of_slice(2))).unwrap();
+    test.time.pass(MINUTE / 3);
+    let now = test.time.now();
+    backup.restore(&test).unwrap();
+    let test = backup.opened();
+    test.time.pass(now.since(test.time.now()));
+    assert!(block_on(test.store.recent()).unwrap().iter().any(|record| record.plan == running));
+    let windows = block_on(test.store.window_admissions(Timestamp::default())).unwrap();
+    assert_eq!(windows.iter().map(|window| window.at_most).sum::<u64>(), 300);
+    assert_eq!(block_on(test.store.take(slice, ConsumerRun(2))).unwrap(), Taken::Here { released: 2 });
+    test.time.pass(MINUTE / 3);
+    assert_eq!(plan(&test).window.start, running.window.end);
 }

@@ -318,3 +318,18 @@ fn a_file_of_a_newer_format_is_not_looked_at() {
         "a store of something else"
     );
 }
+
+/// A run of the trigger may write eight plans, and starts consumers for their slices and for those of the two before.
+#[test]
+fn a_slice_that_is_released_is_given_to_nobody_else_however_many_plans_follow() {
+    let test = TestStore::new();
+    let take = |plan, run| block_on(test.store.take(SliceId { plan, index: 0 }, ConsumerRun(run))).unwrap();
+    let new = Taken::Here { released: 0 };
+    assert_eq!(take(1, 1), new);
+    for plan in 2..=10 {
+        assert_eq!(take(plan, plan.into()), new);
+    }
+    for plan in 1..=10 {
+        assert_eq!(take(plan, 11), Taken::Elsewhere, "plan {plan}");
+    }
+}

@@ -28,6 +28,11 @@ impl TestTime {
     pub(crate) fn pass(&self, time: Duration) {
         self.0.fetch_add(u64::try_from(time.as_millis()).unwrap(), Ordering::SeqCst);
     }
+
+    /// As when a clock that was ahead is put right.
+    pub(crate) fn set_back(&self, by: Duration) {
+        self.0.fetch_sub(u64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
+    }
 }
 
 pub(crate) struct TestStore {

@@ -8,7 +8,7 @@ use futures_util::future::try_join_all;
 use port_contracts::slices::plan_from;
 use port_contracts::visitor::visitor;
 use waitroom::ports::{Admissions, LineBack, LineFront, LineLength, Plans};
-use waitroom::{Admission, AdmittedBy, Place, Rate, SliceId};
+use waitroom::{Admission, AdmittedBy, Place, Plan, Rate, SliceId};
 
 use crate::support::TestStore;
 
@@ -52,6 +52,27 @@ fn old_plans_are_removed_but_never_the_latest() {
     assert_eq!(block_on(test.store.sweep()).unwrap().plans, 4);
     let recent = block_on(test.store.recent()).unwrap();
     assert_eq!(recent.iter().map(|record| record.plan.number).collect::<Vec<_>>(), [5]);
+}
+
+#[test]
+fn a_plan_of_a_clock_that_was_ahead_keeps_no_others() {
+    let test = TestStore::new();
+    let (rate, year) = (Rate::new(300).unwrap(), 365 * 24 * HOUR);
+    let mut number = 0;
+    let mut write = |start| {
+        number += 1;
+        let plan = Plan { number, ..plan_from(None, start, rate) };
+        assert!(block_on(test.store.write(plan)).unwrap());
+    };
+    write(test.time.now() + year);
+    for _ in 0..4 {
+        write(test.time.now());
+        test.time.pass(Duration::from_mins(1));
+    }
+    test.time.pass(48 * HOUR);
+    assert_eq!(block_on(test.store.sweep()).unwrap().plans, 3, "all but the latest");
+    test.time.pass(year);
+    assert_eq!(block_on(test.store.sweep()).unwrap().plans, 1);
 }
 
 #[test]

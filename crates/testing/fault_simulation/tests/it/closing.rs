@@ -154,3 +154,23 @@ fn a_closed_room_turns_off_when_everybody_was_let_in_and_not_before() {
     assert_eq!((world.waiting(), world.room().state), (0, RoomState::Off));
     assert_eq!((world.outcome().released(), world.outcome().lost.len()), (4000, 0));
 }
+
+/// An end is exact, also if an order that comes just before it moves the change of the valve.
+#[test]
+fn no_order_moves_an_end_ahead() {
+    for before in [500, 900, 1200, 1400, 2000] {
+        let mut world = crowded(7);
+        let ends = world.clock.now() + 2 * MINUTE;
+        world.change_room(move |room| room.ends = Some(ends));
+        let ordered = ends - Duration::from_millis(before);
+        world.run(ordered.since(world.clock.now()));
+        for rate in [700, 650] {
+            world.set_rate(rate);
+            world.run(Duration::from_millis(100));
+        }
+        world.run(MINUTE);
+        let after = ends + Duration::from_millis(100);
+        let released = world.outcome().released_between(after, after + MINUTE);
+        assert_eq!((released, world.room().state), (0, RoomState::Ended), "{before} ms before");
+    }
+}

@@ -9,6 +9,7 @@
 )]
 
 mod active;
+mod clock;
 mod closing;
 mod door;
 mod extra;

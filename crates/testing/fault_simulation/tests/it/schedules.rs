@@ -69,18 +69,33 @@ fn release(world: &mut World, more: u32) {
     });
 }
 
-fn random_run(seed: u64, chance: f64, killed: bool) -> (SimOutcome, u32) {
-    random_run_over(None, false, seed, chance, killed)
+fn random_state(rng: &mut StdRng) -> RoomState {
+    match rng.random_range(0..10) {
+        0..=1 => RoomState::Off,
+        2..=3 => RoomState::Paused,
+        4 => RoomState::Closed,
+        5 => RoomState::Ended,
+        _ => RoomState::On,
+    }
 }
 
-/// `line`: instead of the store's own, which is in order. `observes`: the orders also let everybody pass.
-fn random_run_over(
+fn random_run(seed: u64, chance: f64, killed: bool) -> (SimOutcome, u32) {
+    random_run_over(Surroundings::default(), seed, chance, killed)
+}
+
+/// Where a random run differs from others.
+#[derive(Clone, Copy, Default)]
+struct Surroundings {
+    /// Instead of the store's own, which is in order.
     line: Option<LineBehaviour>,
+    /// The orders also let everybody pass.
     observes: bool,
-    seed: u64,
-    chance: f64,
-    killed: bool,
-) -> (SimOutcome, u32) {
+    /// Once, the clock is set back by minutes.
+    set_back: bool,
+}
+
+fn random_run_over(of: Surroundings, seed: u64, chance: f64, killed: bool) -> (SimOutcome, u32) {
+    let Surroundings { line, observes, set_back } = of;
     let mut rng = StdRng::seed_from_u64(seed);
     let mut largest_rate = rng.random_range(30..2500);
     let mut world = World::new(seed, largest_rate);
@@ -99,7 +114,12 @@ fn random_run_over(
         world.change_room(move |room| room.settings.oversubscribe = Some(most));
     }
     world.set_faults(random_faults(seed, chance, world.clock.clone()));
-    for _ in 0..rng.random_range(20..60) {
+    let steps = rng.random_range(20..60);
+    let set_back_at = set_back.then(|| rng.random_range(0..steps));
+    for step in 0..steps {
+        if set_back_at == Some(step) {
+            world.set_clock_back(Duration::from_secs(rng.random_range(1..600)));
+        }
         match rng.random_range(0..18) {
             0..5 => world.join(rng.random_range(1..60)),
             5 => {
@@ -116,13 +136,7 @@ fn random_run_over(
                 world.set_rate(rate);
             }
             8 => {
-                let state = match rng.random_range(0..10) {
-                    0..=1 => RoomState::Off,
-                    2..=3 => RoomState::Paused,
-                    4 => RoomState::Closed,
-                    5 => RoomState::Ended,
-                    _ => RoomState::On,
-                };
+                let state = random_state(&mut rng);
                 world.change_room(move |room| room.state = state);
             }
             13 => {
@@ -243,15 +257,34 @@ fn twenty_runs_with_faults_in_two_of_five_calls() {
 #[test]
 fn twenty_runs_with_faults_in_which_the_room_observes_at_times() {
     for seed in 800..820 {
-        let (outcome, _) = random_run_over(None, true, seed, 0.05, seed >= 810);
+        let (outcome, _) = random_run_over(
+            Surroundings { observes: true, ..Surroundings::default() },
+            seed,
+            0.05,
+            seed >= 810,
+        );
         assert_nobody_is_lost_or_released_twice(seed, &outcome);
     }
 }
 
 #[test]
+fn ten_runs_with_faults_in_which_the_clock_is_set_back() {
+    for seed in 900..910 {
+        let set_back = Surroundings { set_back: true, ..Surroundings::default() };
+        let (outcome, _) = random_run_over(set_back, seed, 0.05, seed >= 905);
+        assert_nobody_is_lost_or_released_twice(seed, &outcome);
+    }
+}
+
+fn random_run_out_of_order(seed: u64, killed: bool) -> (SimOutcome, u32) {
+    let line = Some(random_line(seed));
+    random_run_over(Surroundings { line, ..Surroundings::default() }, seed, 0.05, killed)
+}
+
+#[test]
 fn ten_runs_with_faults_over_a_line_that_is_out_of_order() {
     for seed in 500..510 {
-        let run = random_run_over(Some(random_line(seed)), false, seed, 0.05, seed >= 505);
+        let run = random_run_out_of_order(seed, seed >= 505);
         assert_nobody_is_lost_or_counted_twice(seed, &run);
     }
 }
@@ -260,7 +293,7 @@ fn ten_runs_with_faults_over_a_line_that_is_out_of_order() {
 #[ignore = "takes a minute: cargo xtask test fault_simulation"]
 fn two_hundred_runs_with_faults_over_a_line_that_is_out_of_order() {
     for seed in thirds::of_this_run(500..700) {
-        let run = random_run_over(Some(random_line(seed)), false, seed, 0.05, seed >= 600);
+        let run = random_run_out_of_order(seed, seed >= 600);
         assert_nobody_is_lost_or_counted_twice(seed, &run);
     }
 }

@@ -82,3 +82,20 @@ fn a_restart_continues_where_the_room_was() {
     let outcome = world.outcome();
     assert_eq!((outcome.lost.len(), outcome.twice.len(), outcome.released()), (0, 0, 1000));
 }
+
+#[test]
+fn an_order_that_was_stored_although_the_disk_said_no_is_in_force_as_soon_as_any() {
+    let mut world = World::new(3, 60);
+    world.join(2000);
+    world.run(MINUTE / 2);
+    world.disk.lose_next_answer();
+    world.set_rate(6000);
+    let before = world.outcome().released();
+    world.run(Duration::from_secs(5));
+    assert_eq!(world.room().settings.rate.get(), 6000);
+    let released = world.outcome().released() - before;
+    assert!(released > 200, "only {released} at a hundred a second");
+    world.drain(10);
+    let outcome = world.outcome();
+    assert_eq!((outcome.lost.len(), outcome.twice.len(), outcome.above_rate()), (0, 0, None));
+}
