@@ -545,6 +545,12 @@ fn visitors_come_and_go(machine: &Machine) {
     let posted = machine.shop("/order", &["--data", "a form"]);
     assert_eq!((status(&posted), header(&posted, "location")), ("303", &*door));
 
+    // What is too much for the guard to read.
+    let many: Vec<_> = (0..120).map(|number| format!("X-{number}: a header")).collect();
+    let many: Vec<_> = many.iter().flat_map(|header| ["--header", header]).collect();
+    let unread = machine.shop("/", &many);
+    assert!(status(&unread) == "503" && unread.contains("cannot be entered just now"), "{unread}");
+
     // Somebody with a session.
     let away = machine.shop("/tickets/7", &[]);
     let cookie =

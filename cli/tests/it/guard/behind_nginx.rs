@@ -97,6 +97,13 @@ fn nginx_with_the_shipped_configuration_keeps_everybody_out_who_did_not_wait() {
         let sent = visit(&nginx, sneaky, &spoofed);
         assert!(status(&sent) == "303" || status(&sent) == "404", "{sneaky}: {sent}");
     }
+    // All that nginx lets through reaches the guard, and the URL once more. Of this session nginx has kept no answer.
+    let another = enter(&nginx, &pass(&room));
+    let large = ["a", "b", "c"].map(|name| format!("X-{name}: {}", "x".repeat(7_500)));
+    let large = large.each_ref().map(|header| ["--header", header]).concat();
+    let page =
+        visit(&nginx, &format!("/{}", "x".repeat(5_000)), &[&["--header", &another], &large[..]].concat());
+    assert_eq!(subject(&page).len(), 64, "{page}");
     let huge = format!("Cookie: a={}", "x".repeat(20_000));
     assert!(status(&visit(&nginx, "/", &["--http1.1", "--header", &huge])).starts_with('4'));
 
