@@ -16,6 +16,7 @@ fn nginx(guard: u16) -> Nginx {
         "location / {{ return 200 '{says}'; }}
          location /broken {{ return 500 'the shop is broken'; }}
          location /forbidden {{ return 403 'the shop forbids'; }}
+         location /chat {{ return 200 'upgrade=[$http_upgrade] connection=[$http_connection]'; }}
          location /thanks {{ add_header Beekeeper-Session end; add_header Set-Cookie basket=; return 200 'thank you'; }}
          location /static/gone {{ return 444; }}"
     );
@@ -82,6 +83,17 @@ fn nginx_with_the_shipped_configuration_keeps_everybody_out_who_did_not_wait() {
         assert!(subject(&page).len() == 64 && page.contains("number=[]"), "{page}");
     }
     assert_eq!(status(&inside("/order", &["--data", "ticket=7"])), "200", "a form");
+    for (protocol, told) in [
+        ("websocket", "upgrade=[websocket] connection=[upgrade]"),
+        ("WebSocket", "upgrade=[websocket] connection=[upgrade]"),
+        ("h2c", "upgrade=[] connection=[]"),
+        ("", "upgrade=[] connection=[]"),
+    ] {
+        let upgrade = format!("Upgrade: {protocol}");
+        let names = "Connection: Upgrade, HTTP2-Settings, X-Beekeeper-Subject";
+        let chat = inside("/chat", &["--http1.1", "--header", names, "--header", &upgrade]);
+        assert!(chat.ends_with(told), "{protocol}: {chat}");
+    }
     assert!(inside("/broken", &[]).contains("the shop is broken"), "the shop's own errors stay its own");
     assert!(inside("/forbidden", &[]).contains("the shop forbids"));
 
