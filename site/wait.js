@@ -21,8 +21,11 @@ const POLL_TIMEOUT = 20_000;
 const EDGE_TIMEOUT = 3_000;
 /** The shortest time between two polls, however often the button is pressed. */
 const MIN_POLL_GAP = 2_000;
-/** If the page is still here so long after it went to the door, the visitor stopped the navigation. */
-const LEAVE_TIMEOUT = 30_000;
+/**
+ * If the page is still here so long after it went to the door, the visitor stopped the navigation. Before a slow shop has answered, or
+ * a proxy in its place after the usual minute, another trip would cancel that request and send a second one.
+ */
+const LEAVE_TIMEOUT = 90_000;
 /** How long the page explains a later turn or a new place. */
 const EXPLAINED_FOR = 10 * MINUTE;
 

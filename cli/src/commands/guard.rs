@@ -91,7 +91,7 @@ async fn serve_until(
     };
     let proxies = TrustedProxies::new(arguments.trust_proxy.clone());
     let service = Arc::new(ForwardAuth::new(guard.clone(), proxies, metrics.clone()));
-    let door = tokio::spawn(serve(door, service, Limits::of_this_process(), AccessLog::Off, until_the_end()));
+    let door = tokio::spawn(serve(door, service, Limits::of_guard(), AccessLog::Off, until_the_end()));
     let monitor = monitor.map(|listener| {
         let (site, limits) =
             (GuardMonitor::new(guard.clone(), metrics, reporter.clone()), Limits::of_monitoring());

@@ -6,11 +6,12 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{iter, thread};
 
 use emulators::{Nginx, console};
 use http_contract::{Client, HttpAnswer, Order, RoomUnderTest};
+use pass::{GuardName, GuardReport};
 
 use crate::support::{Local, operate, text};
 
@@ -547,6 +548,43 @@ fn an_upgrade_behind_nginx_keeps_everybody_in_line() {
     // Less than the ten seconds for which the room waits for open requests.
     assert!(stopping + starting < Duration::from_secs(9), "{stopping:?} and {starting:?}");
     drop(room);
+}
+
+/// What `curl` sends for a guard of this room that counts seven visitors: its report key, and a report with every window of a day.
+pub(crate) fn guards_report(room: &Local) -> [String; 4] {
+    let key = room.command(&["keys", "guard", "--local"]);
+    assert!(key.status.success(), "{}", text(&key.stderr));
+    let guard = GuardName::try_from("0123456789abcdef".to_owned()).unwrap();
+    let made = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+    let opened = (0..24 * 60).map(|window| (window, 1)).collect();
+    let report = GuardReport { guard, made: made.try_into().unwrap(), pass: 300, live: 7, opened };
+    let key = format!("{}: {}", GuardReport::KEY, text(&key.stdout).trim());
+    ["--header".into(), key, "--data".into(), serde_json::to_string(&report).unwrap()]
+}
+
+/// The room has kept the guard's report.
+pub(crate) fn is_reported(room: &Local) -> bool {
+    let status = room.command(&["status", "--local", "--json"]).stdout;
+    let status: serde_json::Value = serde_json::from_slice(&status).unwrap();
+    (&status["active"]["guards"], &status["active"]["sessions"]) == (&1.into(), &7.into())
+}
+
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn behind_nginx_a_room_with_a_limit_hears_its_guard() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let extra = ["--port", &port.to_string(), "--active-visitors", "50"];
+    let room = Local::start(&[BEHIND, &extra].concat());
+    let nginx = nginx(port);
+    let report = guards_report(&room);
+    let taken = visit(&nginx, "127.0.0.2", "/guard", &report.each_ref().map(String::as_str));
+    assert!(status(&taken) == "200" && taken.contains("\"session\":"), "{taken}");
+    eventually("the report is kept", || is_reported(&room));
+    let huge = "x".repeat(100_000);
+    for path in ["/guard", "/beekeeper"] {
+        let refused = visit(&nginx, "127.0.0.2", path, &["--data", &huge]);
+        assert_eq!(status(&refused), "413", "nobody makes nginx keep large bodies: {refused}");
+    }
 }
 
 /// Writes a shipped unit with the program that was just built, and returns its path.

@@ -14,7 +14,7 @@ use http_contract::Client;
 use tempfile::TempDir;
 
 use crate::guard::Guard;
-use crate::hosting::eventually;
+use crate::hosting::{eventually, guards_report, is_reported};
 use crate::support::{Local, text};
 
 const PAGE: &str = include_str!("../../../docs/one-machine.md");
@@ -109,6 +109,11 @@ fn issue(authority: &Path, host: &str, into: &Path) {
 
 impl Machine {
     fn new() -> Self {
+        Self::with("")
+    }
+
+    /// The same, with more flags of the room.
+    fn with(more: &str) -> Self {
         let authority = tempfile::tempdir().unwrap();
         let mut ca =
             vec!["req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"];
@@ -152,7 +157,7 @@ impl Machine {
         let listens = free_port().unwrap();
         let flags = format!(
             "name = \"demo\"\ntitle = \"Seal Brewing\"\nshop = \"https://shop.example:{https}/sale\"\nurl = \"https://wait.example:{https}\"\n\
-             listen = \"127.0.0.1:{listens}\"\ntrust_proxy = [\"127.0.0.1\"]\n"
+             listen = \"127.0.0.1:{listens}\"\ntrust_proxy = [\"127.0.0.1\"]\n{more}"
         );
         fs::write(folder.join("room.toml"), flags).unwrap();
         let listens = listens.to_string();
@@ -540,6 +545,12 @@ fn visitors_come_and_go(machine: &Machine) {
     let posted = machine.shop("/order", &["--data", "a form"]);
     assert_eq!((status(&posted), header(&posted, "location")), ("303", &*door));
 
+    // What is too much for the guard to read.
+    let many: Vec<_> = (0..120).map(|number| format!("X-{number}: a header")).collect();
+    let many: Vec<_> = many.iter().flat_map(|header| ["--header", header]).collect();
+    let unread = machine.shop("/", &many);
+    assert!(status(&unread) == "503" && unread.contains("cannot be entered just now"), "{unread}");
+
     // Somebody with a session.
     let away = machine.shop("/tickets/7", &[]);
     let cookie =
@@ -584,6 +595,20 @@ fn visitors_come_and_go(machine: &Machine) {
         assert!(header(&thanks, "set-cookie").starts_with("__Host-bk_demo_end="), "{thanks}");
     }
     assert_eq!(header(&inside("/own/x"), "set-cookie"), "");
+}
+
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn a_guard_reports_through_the_nginx_that_was_set_up() {
+    let machine = Machine::with("active_visitors = 50\n");
+    machine.set_up_until_https();
+    from_now_on("the room answers at its name", || {
+        machine.curl(&format!("{}/polling", machine.url()), &[]).status.success()
+    });
+    let report = guards_report(&machine.room);
+    let taken = machine.visit(&format!("{}/guard", machine.url()), &report.each_ref().map(String::as_str));
+    assert!(status(&taken) == "200" && taken.contains("\"session\":"), "{taken}");
+    eventually("the report is kept", || is_reported(&machine.room));
 }
 
 /// The first nginx that tests the new configuration is the one that refuses it: the certificate is none.

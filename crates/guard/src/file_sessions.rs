@@ -38,9 +38,6 @@ struct SessionFile {
 }
 
 impl FileSessions {
-    /// Sessions that ended so long ago are left out when the file is written anew.
-    const REMEMBERED: u64 = 24 * 60 * 60;
-
     /// Reads the file, or creates it. A line that was not written to its end is ignored.
     pub fn open(path: &Path, now: u64) -> io::Result<Self> {
         let sessions = MemorySessions::default();
@@ -85,7 +82,7 @@ impl SessionFile {
         let kept: Vec<_> = sessions
             .all()
             .into_iter()
-            .filter(|(_, session)| now < session.until.saturating_add(FileSessions::REMEMBERED))
+            .filter(|(_, session)| now < session.until.saturating_add(MemorySessions::REMEMBERED))
             .collect();
         let beside = path.with_extension("new");
         let mut private = OpenOptions::new();

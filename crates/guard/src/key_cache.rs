@@ -42,11 +42,17 @@ impl KeyCache {
         if self.asked.is_some_and(|asked| !waited(asked, pause)) {
             return false;
         }
-        let is_known = |id: &str| self.verifier.keys.keys.iter().any(|key| key.kid() == id);
         let is_stale = self.fetched.is_none_or(|fetched| waited(fetched, Self::FRESH));
-        is_stale || key_id.is_some_and(|id| !is_known(id))
+        is_stale || self.lacks(key_id)
     }
 
+    /// Whether no key that is known has this id.
+    pub(crate) fn lacks(&self, key_id: Option<&str>) -> bool {
+        let is_known = |id: &str| self.verifier.keys.keys.iter().any(|key| key.kid() == id);
+        key_id.is_some_and(|id| !is_known(id))
+    }
+
+    /// The room was asked, and this is over, whatever came of it.
     pub(crate) fn asked(&mut self, now: u64) {
         self.asked = Some(now);
     }

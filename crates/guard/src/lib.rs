@@ -2,7 +2,7 @@
 //!
 //! An admitted visitor arrives with a pass in the URL. The guard verifies it, exchanges it for a session in a cookie of the
 //! shop's own domain, and redirects to the URL without the pass. From then on the session counts. Everybody else is sent to
-//! the room, and comes back to the page that they asked for. docs/guard.md says what each measure stops, and what not.
+//! the room, and comes back to the page that they asked for. docs/guard-security.md says what each measure stops, and what not.
 //!
 //! | module | what it is |
 //! | --- | --- |

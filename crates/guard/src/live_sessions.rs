@@ -187,7 +187,7 @@ struct Live {
 
 impl MemorySessions {
     /// How long a session is remembered after its end, because its pass may still be good.
-    const REMEMBERED: u64 = 24 * 60 * 60;
+    pub(crate) const REMEMBERED: u64 = 24 * 60 * 60;
 
     pub(crate) fn open_now(
         &self,

@@ -10,7 +10,7 @@ use crate::GuardRules;
 use crate::key_cache::KeyCache;
 
 /// Asks the room for its public keys. Its address comes from the guard's configuration, never from a request.
-pub trait RoomClient: Send + Sync {
+pub trait RoomClient: Send + Sync + 'static {
     fn keys(&self) -> impl Future<Output = Result<Jwks, RoomSilence>> + Send;
 }
 
@@ -51,72 +51,116 @@ impl RoomSilence {
 
 /// The room's public keys: given, or fetched and refreshed.
 pub struct RoomKeys<C> {
+    held: Arc<KeysOfRoom<C>>,
+    /// Held during a fetch, so that only one request fetches, and others that need its result wait for it.
+    fetching: Arc<Mutex<()>>,
+}
+
+struct KeysOfRoom<C> {
     cache: RwLock<KeyCache>,
     room: Option<C>,
-    /// Held during a fetch, so that only one request fetches and the others wait for its result.
-    fetching: Mutex<()>,
 }
 
 impl<C: RoomClient> RoomKeys<C> {
     /// Fetches them from the room.
     pub fn of_room(rules: &GuardRules, room: C) -> Self {
-        Self { room: Some(room), ..Self::empty(rules) }
+        Self::new(rules, Some(room))
     }
 
     /// Only these. The room is never asked.
     pub fn given(rules: &GuardRules, keys: Jwks) -> Self {
-        let none = Self::empty(rules);
-        none.cache.write().learn(keys, 0);
-        none
+        let given = Self::new(rules, None);
+        given.held.cache.write().learn(keys, 0);
+        given
     }
 
-    fn empty(rules: &GuardRules) -> Self {
-        let cache = KeyCache::new(rules.room.clone(), rules.name.clone());
-        Self { cache: RwLock::new(cache), room: None, fetching: Mutex::default() }
+    fn new(rules: &GuardRules, room: Option<C>) -> Self {
+        let cache = RwLock::new(KeyCache::new(rules.room.clone(), rules.name.clone()));
+        Self { held: Arc::new(KeysOfRoom { cache, room }), fetching: Arc::default() }
     }
 
     /// How many keys are known. Without any, no pass can be verified.
     pub fn count(&self) -> usize {
-        self.cache.read().verifier().keys.keys.len()
+        self.held.count()
     }
 
     /// Asks the room now. Keys that are known stay known if it does not answer.
     pub async fn refresh(&self, now: u64) -> Result<(), RoomSilence> {
-        let Some(room) = &self.room else { return Ok(()) };
-        self.cache.write().asked(now);
-        let keys = room.keys().await?;
-        self.cache.write().learn(keys, now);
-        Ok(())
+        let _fetching = self.fetching.lock().await;
+        self.held.fetch(now).await
     }
 
     /// Verifies a pass, and asks the room for its keys before if that is due.
     pub(crate) async fn verify(&self, pass: &str, now: u64) -> Result<Claims, Refused> {
-        let key_id = key_id(pass);
-        let due = || self.room.is_some() && self.cache.read().should_ask(key_id.as_deref(), now);
-        if due() {
-            let _fetching = self.fetching.lock().await;
-            // Another request may have fetched them meanwhile.
-            if due()
-                && let Err(error) = self.refresh(now).await
-            {
-                let error = &error as &dyn Error;
+        self.fetch_for(key_id(pass).as_deref(), now).await;
+        self.held.verifier().verify(pass, now)
+    }
+
+    /// Asks the room for its keys if that is due, before a pass with this key id is verified.
+    async fn fetch_for(&self, key_id: Option<&str>, now: u64) {
+        if !self.held.is_due(key_id, now) {
+            return;
+        }
+        let fetching = match self.fetching.clone().try_lock_owned() {
+            Ok(fetching) => fetching,
+            // Somebody else fetches them, and the key that is known serves meanwhile.
+            Err(_) if !self.held.lacks(key_id) => return,
+            Err(_) => self.fetching.clone().lock_owned().await,
+        };
+        // Another request may have fetched them meanwhile.
+        if !self.held.is_due(key_id, now) {
+            return;
+        }
+        // A task of its own, because the visitor may close the connection, and others wait for the keys too.
+        let held = self.held.clone();
+        let fetch = tokio::spawn(async move {
+            let _fetching = fetching;
+            if let Err(error) = held.fetch(now).await {
+                let (error, known) = (&error as &dyn Error, held.count());
                 tracing::warn!(
                     error,
-                    known = self.count(),
+                    known,
                     "could not fetch the room's keys; those that are known still serve"
                 );
             }
-        }
-        self.verifier().verify(pass, now)
+        });
+        // Without the task's end, the keys that are known count.
+        drop(fetch.await);
+    }
+}
+
+impl<C> KeysOfRoom<C> {
+    fn count(&self) -> usize {
+        self.verifier().keys.keys.len()
     }
 
     fn verifier(&self) -> Arc<Verifier> {
         self.cache.read().verifier()
     }
+
+    fn lacks(&self, key_id: Option<&str>) -> bool {
+        self.cache.read().lacks(key_id)
+    }
+
+    fn is_due(&self, key_id: Option<&str>, now: u64) -> bool {
+        self.room.is_some() && self.cache.read().should_ask(key_id, now)
+    }
+}
+
+impl<C: RoomClient> KeysOfRoom<C> {
+    /// Asks the room. A fetch that is not carried through does not count as one.
+    async fn fetch(&self, now: u64) -> Result<(), RoomSilence> {
+        let Some(room) = &self.room else { return Ok(()) };
+        let keys = room.keys().await;
+        let mut cache = self.cache.write();
+        cache.asked(now);
+        cache.learn(keys?, now);
+        Ok(())
+    }
 }
 
 impl<C> fmt::Debug for RoomKeys<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RoomKeys").field("cache", &self.cache.read()).finish_non_exhaustive()
+        f.debug_struct("RoomKeys").field("cache", &self.held.cache.read()).finish_non_exhaustive()
     }
 }

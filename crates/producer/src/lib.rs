@@ -287,9 +287,9 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         let (ticket, at) = (Ticket::FIRST, self.clock.now());
         let expires = at + room.settings.lifetimes.admission;
         let admission = Admission { ticket, by: AdmittedBy::Permit, at, expires };
-        self.store.ledger().admit(token, admission).await?;
+        counted.store(self.store.ledger().admit(token, admission)).await?;
         let to_shop = self.to_shop(room, token, None, None, request).await?;
-        Ok(self.with_place(to_shop, room, token, &admission, counted, request).await)
+        Ok(self.with_place(to_shop, room, token, &admission, request).await)
     }
 
     /// Sends a newcomer to the shop who was admitted without a number in line, with a place, so that they can come back.
@@ -299,12 +299,10 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         room: &Room,
         token: Token,
         admission: &Admission,
-        counted: CountedPlace<'_>,
         request: &DoorRequest<'_>,
     ) -> DoorAnswer {
         self.refusals.note_join(admission.at);
         self.count_entry(room, token, admission).await;
-        counted.keep();
         let place = Place { epoch: room.epoch, token, ticket: admission.ticket };
         to_shop.handing_out(&place, None, &room.settings.room, self.scheme, request.path)
     }
@@ -320,11 +318,10 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         got_no_permit: bool,
     ) -> Result<DoorAnswer, ProducerError> {
         let place = Place { epoch: room.epoch, token, ticket: self.ticket(room.epoch).await? };
-        self.store.line().join(place).await?;
+        counted.store(self.store.line().join(place)).await?;
         self.refusals.note_join(self.clock.now());
         self.wake(got_no_permit).await;
         let proof = self.proofs.prove(self.keys_of(room), &place, self.clock.now()).await;
-        counted.keep();
         Ok(DoorAnswer::wait(&place).handing_out(&place, proof, &room.settings.room, self.scheme, path))
     }
 

@@ -67,7 +67,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         let (token, ticket, at) = (self.tokens.token()?, Ticket::FIRST, self.clock.now());
         let expires = at + room.settings.lifetimes.admission;
         let admission = Admission { ticket, by: AdmittedBy::Permit, at, expires };
-        let notes = future::join(self.count_newcomer(room), self.store.ledger().admit(token, admission));
+        let admitted = counted.store(self.store.ledger().admit(token, admission));
+        let notes = future::join(self.count_newcomer(room), admitted);
         let is_admitted = self.in_short(notes).await.is_some_and(|(counted, admitted)| {
             counted.unwrap_or_else(|error| warn(&error));
             admitted.inspect_err(warn).is_ok()
@@ -76,7 +77,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         if !is_admitted {
             return Ok(to_shop);
         }
-        Ok(self.with_place(to_shop, room, token, &admission, counted, request).await)
+        Ok(self.with_place(to_shop, room, token, &admission, request).await)
     }
 
     /// Lets somebody pass of whom nothing is written down.

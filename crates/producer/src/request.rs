@@ -2,6 +2,7 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use pass::{Nonce, ShownIn};
+use waitroom::ports::{Fault, PortError, PortResult};
 
 /// What the producer needs to know of a request to `/beekeeper`.
 #[derive(Clone, Copy, Debug)]
@@ -31,11 +32,11 @@ pub trait PlaceLimit: Debug + Sync {
     /// Counts one more place. `Err` if the client took too many, with the time until it may take the next one.
     fn take(&self) -> Result<(), Duration>;
 
-    /// Takes the last count back, because the place could not be stored.
+    /// Takes the last count back, because the place was certainly not stored.
     fn give_back(&self);
 }
 
-/// A place that a limit has counted. Gives the count back, unless the place is kept.
+/// A place that a limit has counted. Gives the count back, unless the place may be stored.
 #[derive(Debug)]
 pub(crate) struct CountedPlace<'a>(Option<&'a dyn PlaceLimit>);
 
@@ -46,9 +47,20 @@ impl<'a> CountedPlace<'a> {
         Ok(Self(limit))
     }
 
-    /// The place is stored.
+    /// The place stays counted.
     pub(crate) fn keep(mut self) {
         self.0 = None;
+    }
+
+    /// Stores the place by this call. From then on it stays counted, unless the store says that it was not done: whoever closes the
+    /// connection now, or waits too long, may have the place all the same.
+    pub(crate) async fn store<T>(mut self, call: impl Future<Output = PortResult<T>>) -> PortResult<T> {
+        let limit = self.0.take();
+        let stored = call.await;
+        if let (Some(limit), Err(PortError { fault: Fault::Busy | Fault::Broken, .. })) = (limit, &stored) {
+            limit.give_back();
+        }
+        stored
     }
 }
 

@@ -82,6 +82,12 @@ impl Limits {
 }
 
 impl Limits {
+    /// A guard gets what the web server let through, 32 KiB in nginx, and the URL and the session once more, in headers of its own. Whose
+    /// head is too large here never enters.
+    pub fn of_guard() -> Self {
+        Self { head: 64 << 10, ..Self::of_this_process() }
+    }
+
     /// The operator's monitoring needs few connections, and must not take those of visitors.
     pub fn of_monitoring() -> Self {
         Self { connections: 16, ..Self::default() }

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
+use guard::{Bypass, BypassError};
 use hyper::HeaderMap;
 use hyper::header::HeaderName;
 use ipnet::IpNet;
@@ -25,13 +26,10 @@ impl FromStr for TrustedProxy {
     type Err = TrustedProxyError;
 
     fn from_str(text: &str) -> Result<Self, TrustedProxyError> {
-        let address = text.parse::<IpAddr>().map(IpNet::from);
-        let network =
-            address.or_else(|_| text.parse::<IpNet>()).map_err(|_| TrustedProxyError::NotAnAddress)?;
-        if network.prefix_len() == 0 {
-            return Err(TrustedProxyError::Everybody);
-        }
-        Ok(Self(network))
+        Bypass::network(text).map(Self).map_err(|error| match error {
+            BypassError::Everybody => TrustedProxyError::Everybody,
+            _ => TrustedProxyError::NotAnAddress,
+        })
     }
 }
 

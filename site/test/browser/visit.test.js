@@ -282,6 +282,27 @@ visit("a visitor who stops the navigation to the shop can enter later", ["--rate
   await inShop(page);
 });
 
+visit("the page leaves a shop over a minute to answer before it goes there again", ["--rate", "1"], async (room, page) => {
+  await room.crowd(50);
+  await page.clock.install();
+  await page.goto(room.door);
+  await waitForState(page, "waiting");
+  let trips = 0;
+  // While a navigation is under way, a test cannot ask the page anything.
+  await page.route(room.door, (route) => { trips += 1; return route.abort("aborted"); });
+  const first = page.waitForEvent("requestfailed", { timeout: 60_000 });
+  await room.operator("off", "--yes");
+  await checkUntil(page, waitForState(page, "turn"));
+  await first;
+  await page.clock.runFor(75_000);
+  await page.waitForTimeout(3_000); // A page that polled would have gone there again by now.
+  assert.equal(trips, 1);
+  assert.ok(await page.locator("[data-bk=enter]").isVisible(), "the visitor may press the button");
+  const second = page.waitForEvent("requestfailed", { timeout: 60_000 });
+  await page.clock.runFor(15_000);
+  await second;
+});
+
 visit("a lost cookie is replaced by one trip to the door", ["--rate", "1"], async (room, page, context) => {
   await room.crowd(50);
   await page.goto(room.door);

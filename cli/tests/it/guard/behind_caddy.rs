@@ -74,9 +74,17 @@ fn caddy_with_the_shipped_configuration_keeps_everybody_out_who_did_not_wait() {
     }
     assert!(begun.elapsed() > Duration::from_secs(25), "after {:?}", begun.elapsed());
     assert_eq!(get("/", &[("Cookie", &visitor)]).status, 302);
-    assert!(
-        get("/chat", &[("Cookie", &*session), upgrade[0], upgrade[1]]).body.contains("upgrade=[websocket]")
-    );
+    for (protocols, told) in [
+        (&["websocket"][..], "upgrade=[websocket]"),
+        (&["WebSocket"], "upgrade=[websocket]"),
+        (&["h2c", "websocket"], "upgrade=[websocket]"),
+        (&["h2c"], "upgrade=[]"),
+    ] {
+        let upgrades = protocols.iter().map(|protocol| ("Upgrade", *protocol));
+        let named: Vec<_> = [("Cookie", &*session), upgrade[0]].into_iter().chain(upgrades).collect();
+        let chat = get("/chat", &named);
+        assert!(chat.body.contains(told), "{protocols:?}: {chat:?}");
+    }
     // What browsers say of themselves reaches the guard.
     let arrival = format!("/?bk_pass={}", pass(&room));
     for (dest, mode, purpose, expected) in [

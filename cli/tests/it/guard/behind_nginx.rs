@@ -16,6 +16,7 @@ fn nginx(guard: u16) -> Nginx {
         "location / {{ return 200 '{says}'; }}
          location /broken {{ return 500 'the shop is broken'; }}
          location /forbidden {{ return 403 'the shop forbids'; }}
+         location /chat {{ return 200 'upgrade=[$http_upgrade] connection=[$http_connection]'; }}
          location /thanks {{ add_header Beekeeper-Session end; add_header Set-Cookie basket=; return 200 'thank you'; }}
          location /static/gone {{ return 444; }}"
     );
@@ -82,6 +83,17 @@ fn nginx_with_the_shipped_configuration_keeps_everybody_out_who_did_not_wait() {
         assert!(subject(&page).len() == 64 && page.contains("number=[]"), "{page}");
     }
     assert_eq!(status(&inside("/order", &["--data", "ticket=7"])), "200", "a form");
+    for (protocol, told) in [
+        ("websocket", "upgrade=[websocket] connection=[upgrade]"),
+        ("WebSocket", "upgrade=[websocket] connection=[upgrade]"),
+        ("h2c", "upgrade=[] connection=[]"),
+        ("", "upgrade=[] connection=[]"),
+    ] {
+        let upgrade = format!("Upgrade: {protocol}");
+        let names = "Connection: Upgrade, HTTP2-Settings, X-Beekeeper-Subject";
+        let chat = inside("/chat", &["--http1.1", "--header", names, "--header", &upgrade]);
+        assert!(chat.ends_with(told), "{protocol}: {chat}");
+    }
     assert!(inside("/broken", &[]).contains("the shop is broken"), "the shop's own errors stay its own");
     assert!(inside("/forbidden", &[]).contains("the shop forbids"));
 
@@ -97,6 +109,13 @@ fn nginx_with_the_shipped_configuration_keeps_everybody_out_who_did_not_wait() {
         let sent = visit(&nginx, sneaky, &spoofed);
         assert!(status(&sent) == "303" || status(&sent) == "404", "{sneaky}: {sent}");
     }
+    // All that nginx lets through reaches the guard, and the URL once more. Of this session nginx has kept no answer.
+    let another = enter(&nginx, &pass(&room));
+    let large = ["a", "b", "c"].map(|name| format!("X-{name}: {}", "x".repeat(7_500)));
+    let large = large.each_ref().map(|header| ["--header", header]).concat();
+    let page =
+        visit(&nginx, &format!("/{}", "x".repeat(5_000)), &[&["--header", &another], &large[..]].concat());
+    assert_eq!(subject(&page).len(), 64, "{page}");
     let huge = format!("Cookie: a={}", "x".repeat(20_000));
     assert!(status(&visit(&nginx, "/", &["--http1.1", "--header", &huge])).starts_with('4'));
 

@@ -1,5 +1,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use guard::{
     Decision, Guard, GuardAnswer, GuardRules, GuardedRequest, MemorySessions, Moment, RoomClient, RoomKeys,
@@ -22,12 +23,21 @@ struct RoomState {
     keys: KeyRing,
     silence: Option<u16>,
     asked: u32,
+    takes: Duration,
+}
+
+impl RoomState {
+    fn with(keys: KeyRing) -> Self {
+        Self { keys, silence: None, asked: 0, takes: Duration::ZERO }
+    }
 }
 
 impl RoomClient for TestRoom {
     async fn keys(&self) -> Result<Jwks, RoomSilence> {
-        let mut room = self.0.lock();
-        room.asked += 1;
+        self.0.lock().asked += 1;
+        let takes = self.0.lock().takes;
+        tokio::time::sleep(takes).await;
+        let room = self.0.lock();
         let url = format!("{ROOM}/.well-known/jwks.json");
         match room.silence {
             None => Ok(room.keys.jwks().unwrap()),
@@ -39,13 +49,13 @@ impl RoomClient for TestRoom {
 
 impl TestRoom {
     pub(crate) fn new() -> Self {
-        Self(Arc::new(Mutex::new(RoomState { keys: KeyRing::generate().unwrap(), silence: None, asked: 0 })))
+        Self(Arc::new(Mutex::new(RoomState::with(KeyRing::generate().unwrap()))))
     }
 
     /// Somebody who has got hold of the signing key.
     pub(crate) fn with_the_same_keys(&self) -> Self {
         let keys = self.0.lock().keys.clone();
-        Self(Arc::new(Mutex::new(RoomState { keys, silence: None, asked: 0 })))
+        Self(Arc::new(Mutex::new(RoomState::with(keys))))
     }
 
     /// The room is gone.
@@ -55,6 +65,11 @@ impl TestRoom {
 
     pub(crate) fn answers_only(&self, status: u16) {
         self.0.lock().silence = Some(status);
+    }
+
+    /// From now on each answer takes so long.
+    pub(crate) fn answers_after(&self, takes: Duration) {
+        self.0.lock().takes = takes;
     }
 
     pub(crate) fn answers_again(&self) {

@@ -14,5 +14,6 @@ mod circles;
 mod fixture;
 mod frozen;
 mod layer;
+mod slow_room;
 mod unreachable;
 mod walk;

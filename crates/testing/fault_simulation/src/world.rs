@@ -72,6 +72,9 @@ struct RunningConsumer {
     runs: Arc<AtomicBool>,
 }
 
+/// What the door answered to a request, once it has.
+type ReceivedAnswer = Arc<Mutex<Option<Result<DoorAnswer, ProducerError>>>>;
+
 /// Slices for which the trigger has sent a consumer.
 #[derive(Clone, Default)]
 struct SentSlices(Arc<Mutex<Vec<Slice>>>);
@@ -302,22 +305,7 @@ impl World {
         request: &DoorRequest<'_>,
         limit: Option<&'static dyn PlaceLimit>,
     ) -> Result<DoorAnswer, ProducerError> {
-        let producer = self.process().producer.clone();
-        let DoorRequest { shown, asks_for_help, runs_no_script, .. } = *request;
-        let cookies: Vec<_> = request.cookies.iter().map(ToString::to_string).collect();
-        let texts = [request.nonce, request.again, request.path];
-        let [nonce, again, path] = texts.map(|text| text.map(ToOwned::to_owned));
-        let received = Arc::new(Mutex::new(None));
-        let answer = received.clone();
-        self.spawn(async move {
-            let cookies: Vec<_> = cookies.iter().map(String::as_str).collect();
-            let (nonce, again, path) = (nonce.as_deref(), again.as_deref(), path.as_deref());
-            let cookies = &cookies;
-            let request =
-                DoorRequest { shown, cookies, nonce, asks_for_help, runs_no_script, again, limit, path };
-            let result = producer.answer(&request).await;
-            *answer.lock() = Some(result);
-        });
+        let (_, received) = self.send(request, limit);
         for _ in 0..600 {
             self.run_until_idle();
             if let Some(answer) = received.lock().take() {
@@ -326,6 +314,44 @@ impl World {
             self.run(Duration::from_millis(100));
         }
         unreachable!("the door answers within a minute")
+    }
+
+    /// The same, but the client closes the connection after this time: nobody works on the request any more.
+    pub fn interrupted_request(
+        &mut self,
+        request: &DoorRequest<'_>,
+        limit: Option<&'static dyn PlaceLimit>,
+        after: Duration,
+    ) {
+        let (work, received) = self.send(request, limit);
+        self.run(after);
+        work.abort();
+        self.run_until_idle();
+        assert!(received.lock().is_none(), "it was answered before");
+    }
+
+    fn send(
+        &mut self,
+        request: &DoorRequest<'_>,
+        limit: Option<&'static dyn PlaceLimit>,
+    ) -> (AbortHandle, ReceivedAnswer) {
+        let producer = self.process().producer.clone();
+        let DoorRequest { shown, asks_for_help, runs_no_script, .. } = *request;
+        let cookies: Vec<_> = request.cookies.iter().map(ToString::to_string).collect();
+        let texts = [request.nonce, request.again, request.path];
+        let [nonce, again, path] = texts.map(|text| text.map(ToOwned::to_owned));
+        let received = Arc::new(Mutex::new(None));
+        let answer = received.clone();
+        let work = self.spawn(async move {
+            let cookies: Vec<_> = cookies.iter().map(String::as_str).collect();
+            let (nonce, again, path) = (nonce.as_deref(), again.as_deref(), path.as_deref());
+            let cookies = &cookies;
+            let request =
+                DoorRequest { shown, cookies, nonce, asks_for_help, runs_no_script, again, limit, path };
+            let result = producer.answer(&request).await;
+            *answer.lock() = Some(result);
+        });
+        (work, received)
     }
 
     /// A guard's report arrives at the room, which may fail to keep it.

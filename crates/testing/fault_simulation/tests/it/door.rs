@@ -306,6 +306,34 @@ fn a_client_takes_only_as_many_new_places_as_its_limit_allows() {
     assert_redirects_to_page(&again, place(cookie));
 }
 
+/// Whoever closes the connection, or is told to come again, may be in line all the same.
+#[test]
+fn a_place_that_may_be_stored_counts_whoever_hears_of_it() {
+    static LIMIT: Places = Places(AtomicU32::new(3));
+    let left = || LIMIT.0.load(Ordering::Relaxed);
+    let join_takes = |world: &mut World, seconds, fault| {
+        let takes = Duration::from_secs(seconds);
+        world.set_faults(move |call| match call {
+            PortCall::Join => (fault, takes),
+            _ => (InjectedFault::None, Duration::ZERO),
+        });
+    };
+    let mut world = world();
+    pause(&mut world);
+    // Half the time passes before the call takes effect, and half after it.
+    join_takes(&mut world, 2, InjectedFault::None);
+    world.interrupted_request(&GET, Some(&LIMIT), Duration::from_millis(1500));
+    assert_eq!((left(), world.waiting()), (2, 1), "the client is gone");
+    join_takes(&mut world, 5, InjectedFault::None);
+    world.limited_request(&GET, Some(&LIMIT)).unwrap_err();
+    assert_eq!((left(), world.waiting()), (1, 2), "the door waited too long");
+    join_takes(&mut world, 0, InjectedFault::Unconfirmed);
+    world.limited_request(&GET, Some(&LIMIT)).unwrap_err();
+    assert_eq!((left(), world.waiting()), (0, 3), "the line said nothing");
+    world.clear_faults();
+    assert_eq!(world.limited_request(&GET, Some(&LIMIT)).unwrap().status, 429);
+}
+
 #[test]
 fn an_invented_place_that_was_overtaken_counts_as_a_new_one() {
     static LIMIT: OnePlace = OnePlace(AtomicU32::new(1));
