@@ -122,7 +122,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::fixture::MINUTE;
+    use crate::RoomState;
+    use crate::fixture::{self, MINUTE};
 
     const SINCE: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
@@ -170,6 +171,15 @@ mod tests {
     #[test]
     fn a_portion_is_one_permit_until_the_rate_is_high() {
         assert_eq!([1, 6_000, 6_001, 270_000].map(|rate| permits(rate).portion()), [1, 1, 2, 45]);
+    }
+
+    #[test]
+    fn the_doors_are_shut_while_nobody_is_released_whatever_valve_is_in_force() {
+        let mut room = Room { valves: "0=doors-60 9000000=closed".parse().unwrap(), ..fixture::room(60) };
+        let now = Timestamp::from_millis(1000);
+        assert!(DoorPermits::of(&room, now, MINUTE).is_some());
+        room.state = RoomState::Paused;
+        assert_eq!(DoorPermits::of(&room, now, MINUTE), None, "the clock was set back");
     }
 
     proptest! {

@@ -20,7 +20,7 @@ const PROGRAMS: [Program; 4] = [
     Program { variable: "XVFB", names: &["Xvfb"], package: "xvfb" },
 ];
 
-/// The browsers and what WebKit needs, each with the environment variable that tells the tests where it is. Root gets
+/// The browsers and what `WebKit` needs, each with the environment variable that tells the tests where it is. Root gets
 /// Debian's packages installed.
 pub fn browsers() -> Result<Vec<(&'static str, PathBuf)>> {
     program::installed(&PROGRAMS, "the page is tested in three browsers")
