@@ -41,7 +41,7 @@ impl EdgeSetting {
     }
 
     /// Whether Lambda gives functions a URL there, which CloudFront asks. The others are those that
-    /// https://docs.aws.amazon.com/lambda/latest/dg/urls-configuration.html names, read on 2026-11-26.
+    /// <https://docs.aws.amazon.com/lambda/latest/dg/urls-configuration.html> names, read on 2026-11-26.
     pub fn is_in(region: &str) -> bool {
         const WITHOUT: [&str; 11] = [
             "ap-east-2",
