@@ -5,11 +5,10 @@ use std::process::Command;
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use clap::Args;
 use emulators::WITHOUT_TOOLS;
 use emulators::thirds::THIRD;
-use rustix::process::setpriority_process;
 
 use crate::process::{cargo, run, run_beside_others};
 use crate::release;
@@ -85,31 +84,21 @@ fn everything(all: bool) -> Result<()> {
     let programs = TestPrograms::build(tests())?;
 
     beside_each_other(&[
-        // These measure how soon something happens, so the others get what they leave of the processors.
         &|| {
-            programs.run_timed(&["--include-ignored"])?;
-            programs.run_plays("timed plays", &[TIMED_PLAYS, "--test-threads", PLAYS_AT_ONCE])
-        },
-        &|| {
-            come_last()?;
             programs.run_side_by_side(&["--include-ignored"])?;
             run_beside_others("examples in the documentation", tests().arg("--doc"))
         },
-        &|| {
-            come_last()?;
-            site::test_beside_others(&packages)
-        },
+        &|| site::test_beside_others(&packages),
         // Most plays wait for real minutes, and measure none of them.
         &|| {
-            come_last()?;
-            programs.run_plays("plays", &["--skip", TIMED_PLAYS, "--test-threads", PLAYS_BESIDE_OTHERS])
+            let untimed = ["--skip", TIMED_PLAYS, "--test-threads", PLAYS_BESIDE_OTHERS];
+            programs.run_plays(&[&["--ignored", "--nocapture"][..], &untimed].concat())
         },
-    ])
-}
+    ])?;
 
-/// Whatever this thread starts from now on gets a processor when nothing else wants it.
-fn come_last() -> Result<()> {
-    setpriority_process(None, 19).context("could not lower the priority of tests that measure no time")
+    // Last and alone, because these measure how soon something happens.
+    programs.run_timed(&["--include-ignored"])?;
+    plays(tests(), TIMED_PLAYS, &[])
 }
 
 /// Runs all of them at the same time. One that fails does not end the others.

@@ -111,20 +111,19 @@ impl TestPrograms {
         Ok(())
     }
 
-    /// Runs the plays that these arguments select. `name` tells them from other plays that run meanwhile.
-    pub(crate) fn run_plays(&self, name: &str, arguments: &[&str]) -> Result<()> {
-        let arguments = [&["--ignored", "--nocapture"], arguments].concat();
-        self.named(PROGRAM_OF_PLAYS)?.run_as(name, &arguments, &self.environment)
+    /// Runs the plays that these arguments select.
+    pub(crate) fn run_plays(&self, arguments: &[&str]) -> Result<()> {
+        self.run_one(PROGRAM_OF_PLAYS, arguments)
     }
 
     /// Runs the program that measures time.
     pub(crate) fn run_timed(&self, arguments: &[&str]) -> Result<()> {
-        self.named(TIMED_PROGRAM)?.run(arguments, &self.environment)
+        self.run_one(TIMED_PROGRAM, arguments)
     }
 
-    fn named(&self, name: &str) -> Result<&TestProgram> {
+    fn run_one(&self, name: &str, arguments: &[&str]) -> Result<()> {
         let program = self.programs.iter().find(|program| program.name == name);
-        program.with_context(|| format!("there is no program {name}"))
+        program.with_context(|| format!("there is no program {name}"))?.run(arguments, &self.environment)
     }
 }
 
@@ -143,15 +142,6 @@ impl TestProgram {
     }
 
     fn run(&self, arguments: &[&str], environment: &[(OsString, Option<OsString>)]) -> Result<()> {
-        self.run_as(&self.name, arguments, environment)
-    }
-
-    fn run_as(
-        &self,
-        name: &str,
-        arguments: &[&str],
-        environment: &[(OsString, Option<OsString>)],
-    ) -> Result<()> {
         let mut program = Command::new(&self.path);
         program.args(arguments).current_dir(&self.folder);
         for (name, value) in environment {
@@ -163,7 +153,7 @@ impl TestProgram {
         if env::var_os(THREADS).is_none() {
             program.env(THREADS, if self.is_in(COMMAND) { TESTS_OF_COMMAND } else { TESTS });
         }
-        run_beside_others(name, &mut program)
+        run_beside_others(&self.name, &mut program)
     }
 }
 

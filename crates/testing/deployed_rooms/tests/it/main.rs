@@ -7,7 +7,8 @@
     reason = "a test that finds something else fails, and what was measured is worth reading"
 )]
 
-/// `cargo xtask test` selects these by their module. They may take long, and nothing in them depends on how long.
+/// `cargo xtask test` selects these by their module, and runs them beside other tests. They may take long, and nothing in them
+/// depends on how long.
 mod plays {
     mod authorizing;
     mod choices;
@@ -22,7 +23,7 @@ mod plays {
     mod updating;
 }
 
-/// These measure how soon something happens, or when. Other tests that run meanwhile get the processors that they leave.
+/// These measure how soon something happens, or when. They run last and on their own.
 mod timed_plays {
     mod after_quiet;
     mod crowded;
