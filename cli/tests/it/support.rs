@@ -216,7 +216,11 @@ impl RoomUnderTest for Local {
         let told = told
             .map(|Notice { text, link }| [format!("--message={text}"), format!("--link={}", link.unwrap())]);
         arguments.extend(told.iter().flatten().map(String::as_str));
-        if matches!(order, Order::SetRate { .. } | Order::Release { .. } | Order::OpenAt { .. }) {
+        let asks = matches!(
+            order,
+            Order::SetRate { .. } | Order::Release { .. } | Order::OpenAt { .. } | Order::Mode { .. }
+        );
+        if asks {
             arguments.push("--yes");
         }
         let output = self.command(&arguments);
