@@ -159,22 +159,29 @@ impl KeptFiles {
         new_folder: &Path,
     ) -> Result<Option<String>> {
         self.begin(changes, new_folder)?;
-        let refused = self.write().map(|()| nginx.refuses());
-        if let Some(complaint) = complaint(&refused) {
-            self.put_back().with_context(|| not_put_back(&complaint))?;
-        } else {
-            self.settle()?;
-        }
-        refused.context(PUT_BACK)
+        let written = self.write();
+        self.unless_refused(written, nginx, Self::settle, Self::put_back)
     }
 
     /// Takes out what all runs have added, in the same way.
     pub fn undo_for(&mut self, nginx: &NginxProgram<'_>) -> Result<Option<String>> {
-        let refused = self.undo().map(|()| nginx.refuses());
-        if let Some(complaint) = complaint(&refused) {
-            self.redo().with_context(|| not_put_back(&complaint))?;
-        } else {
-            self.forget()?;
+        let undone = self.undo();
+        self.unless_refused(undone, nginx, Self::forget, Self::redo)
+    }
+
+    /// Keeps what was written if nginx takes it, and goes back if it doesn't, or if not all could be written.
+    fn unless_refused(
+        &mut self,
+        written: Result<()>,
+        nginx: &NginxProgram<'_>,
+        keep: fn(&mut Self) -> Result<()>,
+        back: fn(&mut Self) -> Result<()>,
+    ) -> Result<Option<String>> {
+        let refused = written.map(|()| nginx.refuses());
+        let complaint = refused.as_ref().map_or_else(|error| Some(format!("{error:#}")), Clone::clone);
+        match complaint {
+            None => keep(self)?,
+            Some(complaint) => back(self).with_context(|| not_put_back(&complaint))?,
         }
         refused.context(PUT_BACK)
     }
@@ -374,11 +381,6 @@ fn put(path: &Path, text: &str) -> Result<()> {
         path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
     };
     write().with_context(|| format!("could not write {}", path.display()))
-}
-
-/// Why it isn't done: a file that couldn't be written, or what nginx says.
-fn complaint(refused: &Result<Option<String>>) -> Option<String> {
-    refused.as_ref().map_or_else(|error| Some(format!("{error:#}")), Clone::clone)
 }
 
 fn not_put_back(complaint: &str) -> String {
