@@ -1,4 +1,4 @@
-//! The configuration of a room on AWS.
+//! The configuration of a room, on one machine and on AWS.
 //!
 //! [`RoomConfig`] is defined by one table, in `room_config.rs`. A row is a setting: its key in the configuration file,
 //! its type with its bounds, an example, and its parameter in `infra/template.yaml`. From the table come:
