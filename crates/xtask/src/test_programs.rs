@@ -31,6 +31,9 @@ const PROGRAM_OF_PLAYS: &str = "crates/testing/deployed_rooms deployed";
 /// The program that holds the stores of AWS to fractions of a second, over an emulator. It fails beside plays and browsers.
 const TIMED_PROGRAM: &str = "crates/adapters/aws it";
 
+/// A program and a module of it that hold a rehearsed room to a simulated one. They fail there too.
+const TIMED_MODULE: [&str; 2] = ["cli command", "agreement::"];
+
 /// The environment variable that says how many tests of a program run at once.
 const THREADS: &str = "RUST_TEST_THREADS";
 
@@ -88,15 +91,17 @@ impl TestPrograms {
         Ok(Self { programs, environment })
     }
 
-    /// Runs all but the plays and the one that measures time, with these arguments. One that fails does not end the others.
+    /// Runs all but the plays and what measures time, with these arguments. One that fails does not end the others.
     pub(crate) fn run_side_by_side(&self, arguments: &[&str]) -> Result<()> {
+        let [_, timed] = TIMED_MODULE;
+        let arguments = [arguments, &["--skip", timed]].concat();
         let is_among = |program: &&TestProgram| ![PROGRAM_OF_PLAYS, TIMED_PROGRAM].contains(&&*program.name);
         let all: Vec<_> = self.programs.iter().filter(is_among).collect();
         let (waiting, failed) = (Mutex::new(all.iter()), Mutex::new(Vec::new()));
         let next = || waiting.lock().next();
         let work = || {
             while let Some(program) = next() {
-                if let Err(error) = program.run(arguments, &self.environment) {
+                if let Err(error) = program.run(&arguments, &self.environment) {
                     failed.lock().push(format!("{error:#}"));
                 }
             }
@@ -116,9 +121,11 @@ impl TestPrograms {
         self.run_one(PROGRAM_OF_PLAYS, arguments)
     }
 
-    /// Runs the program that measures time.
+    /// Runs what measures time.
     pub(crate) fn run_timed(&self, arguments: &[&str]) -> Result<()> {
-        self.run_one(TIMED_PROGRAM, arguments)
+        self.run_one(TIMED_PROGRAM, arguments)?;
+        let [program, module] = TIMED_MODULE;
+        self.run_one(program, &[arguments, &[module]].concat())
     }
 
     fn run_one(&self, name: &str, arguments: &[&str]) -> Result<()> {
@@ -160,6 +167,14 @@ impl TestProgram {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A filter that no test matches would pass.
+    #[test]
+    fn the_timed_module_is_one_of_the_command() {
+        let tests = std::fs::read_to_string(root().join("cli/tests/it/main.rs")).unwrap();
+        let [_, module] = TIMED_MODULE;
+        assert!(tests.contains(&format!("\nmod {};", module.trim_end_matches(':'))));
+    }
 
     #[test]
     fn a_program_is_a_test_that_cargo_built_and_not_what_it_tests() {
