@@ -32,7 +32,8 @@ async function join() {
   });
   await page.goto(door);
   await page.locator("html[data-state=paused]").waitFor({ state: "attached", timeout: 60_000 });
-  return { page, asked, ticket: await page.locator("[data-bk=ticket]").textContent() };
+  const ticket = await page.locator("[data-bk=ticket]").textContent();
+  return { page, asked, ticket: ticket.replace(/\D/g, "") };
 }
 
 const visitors = [await join(), await join()];

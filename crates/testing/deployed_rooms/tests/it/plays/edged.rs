@@ -11,6 +11,8 @@ use http_contract::{Client, Order, RoomUnderTest, claim};
 use super::lifecycle::{DEPLOY, account};
 
 const CROWD: usize = 1000;
+/// A minute.
+const RATE: u32 = 1200;
 const AT_ONCE: usize = 8;
 
 /// A room, reached through its edge alone.
@@ -76,10 +78,12 @@ fn a_room_with_an_edge_answers_as_any_other_and_nobody_gets_what_is_anothers() {
 /// They join while the room is paused. Then each is sent to the shop with a pass of their own.
 fn a_crowd_and_two_browsers_come_to_the_shop(behind: &BehindEdge) {
     behind.order(Order::Pause);
-    let mut browsers = EdgeVisitors::come(&behind.edge).unwrap();
+    behind.order(Order::SetRate { rate: RATE.try_into().unwrap() });
     let client = behind.client();
     let places = at_once(&[(); CROWD], |()| client.join());
     assert_eq!(places.iter().collect::<BTreeSet<_>>().len(), CROWD);
+    // So far behind, their turn is far.
+    let mut browsers = EdgeVisitors::come(&behind.edge).unwrap();
     browsers.wait().unwrap();
     behind.order(Order::On);
     assert!(!browsers.arrive().unwrap(), "the door answered from the first");
