@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use emulators::workspace::root;
 use parking_lot::Mutex;
 use serde::Deserialize;
@@ -121,11 +121,15 @@ impl TestPrograms {
         self.run_one(PROGRAM_OF_PLAYS, arguments)
     }
 
-    /// Runs what measures time.
+    /// Runs what measures time. The module mostly waits.
     pub(crate) fn run_timed(&self, arguments: &[&str]) -> Result<()> {
-        self.run_one(TIMED_PROGRAM, arguments)?;
         let [program, module] = TIMED_MODULE;
-        self.run_one(program, &[arguments, &[module]].concat())
+        let of_module = [arguments, &[module]].concat();
+        thread::scope(|scope| {
+            let module = scope.spawn(|| self.run_one(program, &of_module));
+            let program = self.run_one(TIMED_PROGRAM, arguments);
+            program.and(module.join().unwrap_or_else(|_| bail!("a thread panicked")))
+        })
     }
 
     fn run_one(&self, name: &str, arguments: &[&str]) -> Result<()> {
