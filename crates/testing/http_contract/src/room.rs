@@ -43,9 +43,10 @@ pub(crate) fn pause(room: &impl RoomUnderTest, client: &Client) {
     std::thread::sleep(IN_FORCE);
 }
 
-/// Retries until the answer is right. An order takes up to two seconds to be in force, longer on an emulator.
+/// Retries until the answer is right. An order takes up to two seconds to be in force, longer on an emulator. And whoever is in a batch
+/// that a busy machine misses is delivered again after half a minute.
 pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + Duration::from_mins(1);
+    let deadline = Instant::now() + Duration::from_mins(2);
     loop {
         if let Some(found) = ask() {
             return found;
