@@ -43,11 +43,6 @@ struct Others {
     waited: Option<u64>,
 }
 
-/// SQS says `AWS.SimpleQueueService.PurgeQueueInProgress` in one of its protocols, and without what is before the name in others.
-fn is_purged(error: &SdkError<PurgeQueueError>) -> bool {
-    error.code().is_some_and(|code| code.ends_with("PurgeQueueInProgress"))
-}
-
 impl Others {
     fn none() -> Self {
         Self { status: encode_status, writes: Vec::new(), waited: None }
@@ -248,6 +243,11 @@ fn write_with_entry(
         writes.push(Write::Update(Key::Audit(entry.number), expressions::replace(&item)));
     }
     Ok(writes)
+}
+
+/// SQS says `AWS.SimpleQueueService.PurgeQueueInProgress` in one of its protocols, and without what is before the name in others.
+fn is_purged(error: &SdkError<PurgeQueueError>) -> bool {
+    error.code().is_some_and(|code| code.ends_with("PurgeQueueInProgress"))
 }
 
 /// Writes the room, unless somebody else has changed it. `last_entry` is the number of a new entry of the audit trail.
