@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use embedded::BackedUp;
-use rooms::{back_up, file_exists};
+use rooms::{UnfinishedBackup, back_up, file_exists};
 use serde_json::json;
 use waitroom::RoomId;
 
@@ -37,8 +37,9 @@ pub(crate) fn run(backup: &Backup, json: bool) -> Result<()> {
         let found = RoomHandle::find_to_read(&backup.which).await?;
         let (copied, bytes, stopped_at) = if let Some(stopped) = found.stopped() {
             // Nobody joins meanwhile, so the copy goes where it belongs.
-            let copied = stopped.store.back_up(&backup.file)?;
-            (copied, backup.file.metadata()?.len(), Some(stopped.at))
+            let unfinished = UnfinishedBackup::of(&backup.file);
+            let copied = stopped.store.back_up(unfinished.path())?;
+            (copied, unfinished.finish()?, Some(stopped.at))
         } else {
             let running = found.on_this_machine().ok_or_else(|| found.room.unexpected())?;
             let (copied, bytes) = back_up(running, &found.room.name, &backup.file).await?;

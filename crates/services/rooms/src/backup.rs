@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::process;
 
 use anyhow::{Context, Result, bail};
 use control::{ControlError, SocketRoom, UpkeepOrder, UpkeepReply};
@@ -25,7 +26,8 @@ pub async fn back_up(room: &SocketRoom, name: &RoomId, to: &Path) -> Result<(Bac
     }
 }
 
-/// The copy that the room wrote. Removed when this is dropped.
+/// A copy that is removed when this is dropped.
+#[derive(Debug)]
 struct WrittenCopy(PathBuf);
 
 impl Drop for WrittenCopy {
@@ -43,20 +45,73 @@ fn move_file(copy: &WrittenCopy, to: &Path) -> Result<u64> {
             from.display()
         )
     })?;
+    let unfinished = UnfinishedBackup::of(to);
     let mut options = OpenOptions::new();
-    let target = options.write(true).create_new(true).mode(0o600).open(to);
-    let mut target = target.map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => file_exists(to).into(),
-        _ => anyhow::Error::new(error).context(format!("could not create {}", to.display())),
-    })?;
-    let copied = io::copy(&mut source, &mut target).and_then(|bytes| target.sync_all().map(|()| bytes));
-    copied
-        .inspect_err(|_| drop(fs::remove_file(to)))
-        .with_context(|| format!("could not write {}", to.display()))
+    let target = options.write(true).create_new(true).mode(0o600).open(unfinished.path());
+    let attempt = |what| format!("could not {what} {}", to.display());
+    let mut target = target.with_context(|| attempt("create"))?;
+    let copied = io::copy(&mut source, &mut target).and_then(|_| target.sync_all());
+    copied.with_context(|| attempt("write"))?;
+    unfinished.finish()
+}
+
+/// A backup that has its name only when it's whole, so that a killed command leaves nothing that looks like one.
+#[derive(Debug)]
+pub struct UnfinishedBackup {
+    file: WrittenCopy,
+    to: PathBuf,
+}
+
+impl UnfinishedBackup {
+    /// Nothing is written yet.
+    pub fn of(to: &Path) -> Self {
+        let mut name = to.as_os_str().to_owned();
+        name.push(format!(".{}.part", process::id()));
+        Self { file: WrittenCopy(name.into()), to: to.to_owned() }
+    }
+
+    /// Where it's written until then.
+    pub fn path(&self) -> &Path {
+        &self.file.0
+    }
+
+    /// Returns its length.
+    pub fn finish(self) -> Result<u64> {
+        if self.to.symlink_metadata().is_ok() {
+            return Err(file_exists(&self.to).into());
+        }
+        let attempt = || format!("could not create {}", self.to.display());
+        fs::rename(self.path(), &self.to).with_context(attempt)?;
+        Ok(self.to.metadata().with_context(attempt)?.len())
+    }
 }
 
 /// Why nothing is copied into this file.
 pub fn file_exists(file: &Path) -> Refusal {
     let reason = format!("{} exists, and a backup never overwrites a file", file.display());
     Refusal::new(reason, "choose another name")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backup_has_its_name_when_it_is_whole_and_takes_nobody_elses() {
+        let folder = tempfile::tempdir().unwrap();
+        let to = folder.path().join("noon.redb");
+        let unfinished = || {
+            let unfinished = UnfinishedBackup::of(&to);
+            fs::write(unfinished.path(), "places").unwrap();
+            assert!(!unfinished.path().ends_with("noon.redb"));
+            unfinished
+        };
+        drop(unfinished());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+        assert_eq!(unfinished().finish().unwrap(), 6);
+        fs::write(&to, "another").unwrap();
+        let refused = unfinished().finish().unwrap_err().to_string();
+        assert!(refused.contains("a backup never overwrites a file"), "{refused}");
+        assert_eq!((fs::read(&to).unwrap(), fs::read_dir(&folder).unwrap().count()), (b"another".into(), 1));
+    }
 }

@@ -10,7 +10,7 @@ mod list;
 mod restore;
 mod stopped_room;
 
-pub use backup::{back_up, file_exists};
+pub use backup::{UnfinishedBackup, back_up, file_exists};
 pub use config_file::{changes, read as read_config};
 pub use config_folder::{ConfigFolder, UnknownRoom};
 pub use config_rules::{is_the_room, refuse_another_region, unchanged_room};
