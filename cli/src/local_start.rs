@@ -13,7 +13,7 @@ use rand::rngs::SysRng;
 use rooms::{ConfigFolder, PATIENCE, data};
 use server::{DemoDoor, apply_settings, open_when_free};
 use tokio::time::timeout;
-use waitroom::ports::RoomReader;
+use waitroom::ports::{PortError, RoomReader};
 use waitroom::{Epoch, Room, RoomId, Settings, WebUrl};
 
 use crate::arguments::{KNOWS_AWS, Local, OnThisMachine, Which};
@@ -37,6 +37,12 @@ pub(crate) struct LocalStart {
     file: Option<RoomConfig>,
     /// Where the configuration file is.
     pub(crate) path: Option<PathBuf>,
+}
+
+/// On a full disk nobody can join, but those who were let in still come into the shop. So the room runs as it was.
+pub(crate) fn note_unwritten(error: PortError, kept: &str) {
+    let error = anyhow::Error::from(error);
+    note(&format!("warning: {error:#}. Until you start the room again then, {kept}"));
 }
 
 impl LocalStart {
@@ -83,8 +89,10 @@ impl LocalStart {
         if arguments.save {
             written.save(&local.config)?;
         }
-        if after != *kept {
-            apply_settings(&store, &kept, after).await?;
+        if after != *kept
+            && let Err(error) = apply_settings(&store, &kept, after).await
+        {
+            note_unwritten(error, "the room has its settings of before");
         }
         let room = store.room().await?;
         // Nobody would stand ahead of anybody.

@@ -30,7 +30,7 @@ use crate::demonstration::Demonstration;
 use crate::exit::{Exit, Failure};
 use crate::local_greeting::{DemoGreeting, LocalGreeting};
 use crate::local_settings::LocalSettings;
-use crate::local_start::{LocalStart, refuse_second};
+use crate::local_start::{LocalStart, note_unwritten, refuse_second};
 use crate::printer::{LiveLine, note_above, say};
 use crate::room::RoomHandle;
 use crate::runtime::{asked_to_stop, block_on_all_cores, listen_for_monitoring};
@@ -116,7 +116,9 @@ async fn watch_shop(
         host.keep_running(schedule::run_throttle(store, probe, minute));
     } else if room.throttled.is_some() {
         // Without a throttle, nothing would end the limit that an earlier run set.
-        store.hold(None).await?;
+        if let Err(error) = store.hold(None).await {
+            note_unwritten(error, "the throttle's limit stays");
+        }
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 use std::{fs, iter};
 
@@ -64,6 +65,33 @@ fn a_full_disk_is_in_the_status_until_visitors_join_again() {
     within(Duration::from_secs(100), "visitors join, and the status says so", || {
         door(&client) == 302 && status_json(&room.disk()).get("refusals").is_none()
     });
+}
+
+/// A file system of 12 MB that only the script's processes see.
+#[test]
+fn a_room_that_cannot_write_its_changed_settings_runs_with_those_of_before() {
+    const SCRIPT: &str = r#"
+        mount -t tmpfs -o size=12m tmpfs "$1" || exit 99
+        start() {
+            "$2" local --data "$1" --port 0 --visitors 0 --rate "$3" >/dev/null & room=$!
+            until test -S "$1/control.sock"; do kill -0 $room || exit 98; sleep 0.05; done
+        }
+        start "$1" "$2" 60; kill -INT $room; wait $room
+        dd if=/dev/zero of="$1/ballast" bs=4k 2>/dev/null
+        start "$1" "$2" 70; "$2" status --local --data "$1" --json
+        kill -INT $room; wait $room"#;
+
+    let directory = tempfile::tempdir().unwrap();
+    let mut shell = Command::new("unshare");
+    shell.args(["--map-root-user", "--mount", "sh", "-c", SCRIPT, "sh"]).arg(directory.path());
+    let output =
+        shell.arg(env!("CARGO_BIN_EXE_beekeeper")).output().expect("unshare of util-linux is needed");
+    let error = text(&output.stderr);
+    let status: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{error}"));
+    assert_eq!(status["room"]["settings"]["rate"], 60, "{status}");
+    let warning =
+        "is full: free some space, and the room goes on by itself. Until you start the room again then";
+    assert!(error.contains("warning: could not apply") && error.contains(warning), "{error}");
 }
 
 #[test]

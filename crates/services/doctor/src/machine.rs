@@ -64,7 +64,7 @@ fn disk(running: &RunningRoom, visitors: u64) -> DoctorCheck {
         return DoctorCheck::problem(
             MACHINE,
             text,
-            "see whether the disk is full or broken, and start the room again",
+            "free some space, and the room goes on by itself; or see whether the disk is broken",
         );
     }
     let (Some(free), Some(size)) = (running.free, running.size) else {
