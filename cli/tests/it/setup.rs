@@ -368,6 +368,11 @@ fn the_shop_answers_while_a_room_and_a_guard_are_put_before_it() {
 
     // What the page advises if the guard breaks. The next run puts the guard back.
     open_as_the_page_says(&machine);
+    let guard_file = fs::read_to_string(machine.folder.join("guard.toml")).unwrap();
+    machine.describe_guard(free_port().unwrap());
+    let said = machine.set_up(&[]);
+    assert!(said.contains("the guard does not answer at 127.0.0.1:"), "nginx takes it meanwhile: {said}");
+    fs::write(machine.folder.join("guard.toml"), guard_file).unwrap();
     let said = machine.set_up(&[]);
     assert!(said.contains("nginx has read its new configuration"), "{said}");
     from_now_on("the shop is guarded again", || status(&machine.shop("/tickets/9", &[])) == "303");
