@@ -10,10 +10,9 @@ use consumer::Consumer;
 use embedded::EmbeddedStore;
 use throttle::{SamplePurpose, Throttle};
 use tokio::sync::watch;
-use tokio::time::{MissedTickBehavior, interval};
 use trigger::{Trigger, TriggerCause};
-use waitroom::Slice;
-use waitroom::ports::{ConsumerRun, Dispatch, PortResult, Probe};
+use waitroom::ports::{Clock, ConsumerRun, Dispatch, PortResult, Probe};
+use waitroom::{Slice, Timestamp};
 
 /// Consumers as tasks of this process, until the room ends.
 #[derive(Clone, Debug)]
@@ -38,15 +37,38 @@ impl Dispatch for Tasks {
     }
 }
 
+/// Minutes by the clock of the room: tokio's own stand still while a laptop is suspended, and then nobody would be released until
+/// the rest of one is over.
+struct Minutes<C> {
+    clock: C,
+    minute: Duration,
+    next: Timestamp,
+}
+
+impl<C: Clock> Minutes<C> {
+    /// The first is at once.
+    fn begun(clock: C, minute: Duration) -> Self {
+        Self { next: clock.now(), clock, minute }
+    }
+
+    /// Ends when the next minute begins. Those that were missed are left out.
+    async fn tick(&mut self) {
+        // After a clock was set back, it is a minute away at most.
+        self.next = self.next.min(self.clock.now() + self.minute);
+        self.clock.sleep_until(self.next).await;
+        let (due, now) = (self.next + self.minute, self.clock.now());
+        self.next = if due > now { due } else { now + self.minute };
+    }
+}
+
 /// Runs every `minute`, and whenever the valve changes, until dropped. Consumers that run then go on until the `end`.
 pub async fn run(store: EmbeddedStore, minute: Duration, end: watch::Receiver<()>) {
     let tasks = Tasks { store: store.clone(), end };
     let trigger = Trigger::new(store.clone(), SystemClock, tasks, minute);
-    let mut minutes = interval(minute);
-    minutes.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut minutes = Minutes::begun(SystemClock, minute);
     loop {
         let cause = tokio::select! {
-            _ = minutes.tick() => TriggerCause::Minute,
+            () = minutes.tick() => TriggerCause::Minute,
             () = store.valve_changed() => TriggerCause::Change,
         };
         drop(trigger.run(cause).await);
@@ -77,10 +99,46 @@ pub async fn note_last_minute(store: &EmbeddedStore, minute: Duration, end: watc
 /// Measures the shop every `minute` until dropped, and lowers the rate while it is slow or failing.
 pub async fn run_throttle(store: EmbeddedStore, probe: impl Probe, minute: Duration) {
     let throttle = Throttle::new(store, SystemClock, probe, minute);
-    let mut minutes = interval(minute);
-    minutes.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut minutes = Minutes::begun(SystemClock, minute);
     loop {
         minutes.tick().await;
         drop(throttle.run(SamplePurpose::Judge).await);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    /// Its sleeps end on time, and at once. It can be set.
+    #[derive(Clone, Default)]
+    struct QuickClock(Arc<AtomicU64>);
+
+    impl Clock for QuickClock {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_millis(self.0.load(Ordering::Relaxed))
+        }
+
+        async fn sleep_until(&self, until: Timestamp) {
+            self.0.fetch_max(until.as_millis(), Ordering::Relaxed);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_minute_begins_on_time_after_a_laptop_was_suspended_or_its_clock_set_back() {
+        let clock = QuickClock::default();
+        let mut minutes = Minutes::begun(clock.clone(), Duration::from_mins(1));
+        let mut seconds = async |set: Option<u64>| {
+            set.into_iter().for_each(|second| clock.0.store(second * 1000, Ordering::Relaxed));
+            minutes.tick().await;
+            clock.now().as_secs()
+        };
+        assert_eq!([seconds(None).await, seconds(None).await, seconds(None).await], [0, 60, 120]);
+        assert_eq!([seconds(Some(130)).await, seconds(None).await], [180, 240], "the work took ten seconds");
+        assert_eq!([seconds(Some(1000)).await, seconds(None).await], [1000, 1060], "suspended");
+        assert_eq!([seconds(Some(100)).await, seconds(None).await], [160, 220], "set back");
     }
 }
