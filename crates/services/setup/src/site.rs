@@ -1,6 +1,6 @@
 //! What Beekeeper adds to nginx in files of its own: the room's server blocks, and the guard's lines for the shop's block.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use crate::glob;
@@ -157,6 +157,27 @@ fn filled(template: &str, values: &[(&str, &str)]) -> String {
 
 /// Where nginx reaches what listens there.
 fn reached(listens: SocketAddr) -> String {
-    let everywhere = listens.ip().is_unspecified();
-    if everywhere { format!("127.0.0.1:{}", listens.port()) } else { listens.to_string() }
+    let here = match listens {
+        SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+        SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+    };
+    let reached = if listens.ip().is_unspecified() { here } else { listens.ip() };
+    SocketAddr::new(reached, listens.port()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_listens_everywhere_is_reached_at_this_machines_own_address() {
+        for (listens, expected) in [
+            ("127.0.0.1:8080", "127.0.0.1:8080"),
+            ("0.0.0.0:8080", "127.0.0.1:8080"),
+            ("[::]:8080", "[::1]:8080"),
+            ("10.0.0.7:8080", "10.0.0.7:8080"),
+        ] {
+            assert_eq!(reached(listens.parse().unwrap()), expected);
+        }
+    }
 }
