@@ -46,6 +46,20 @@ fn they_are_listed_and_shown() {
     assert!(all[1]["error"].as_str().unwrap().contains("rate: a rate is"), "{all}");
 }
 
+/// It may hold a guard's network, or a colleague's e-mail address.
+#[test]
+fn a_file_that_only_its_owner_reads_stays_so() {
+    use std::fs::{Permissions, metadata, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    let home = Home::new();
+    home.write("sale", SALE);
+    let file = home.config_file("sale");
+    set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(home.printed(&["init", "sale", "--rate", "5", "--yes"]), "rate: 300 -> 5\n");
+    assert_eq!(metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
 #[test]
 fn the_documentation_shows_settings_that_are_taken() {
     for page in [

@@ -4,6 +4,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 use std::process;
 
@@ -118,12 +119,17 @@ fn read(path: &Path) -> Result<Option<String>> {
     }
 }
 
+/// The file keeps its mode, and its owner if this user may give files away.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     // A link to a file somewhere else stays one.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     // In the same directory, because a rename is atomic only within a file system; and of this process alone.
     let new = path.with_extension(format!("{}.new", process::id()));
     let mut file = File::create(&new)?;
+    if let Ok(old) = fs::metadata(&path) {
+        drop(fchown(&file, Some(old.uid()), Some(old.gid())));
+        file.set_permissions(old.permissions())?;
+    }
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(new, path)
