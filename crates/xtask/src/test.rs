@@ -66,7 +66,7 @@ fn quick() -> Result<()> {
     tests.env(WITHOUT_TOOLS, "1");
     let programs = TestPrograms::build(tests)?;
     programs.run_side_by_side(&[])?;
-    programs.run_timed(&[])
+    beside_each_other(&[&|| programs.run_computing(&[]), &|| programs.run_timed(&[])])
 }
 
 fn everything(all: bool) -> Result<()> {
@@ -96,9 +96,14 @@ fn everything(all: bool) -> Result<()> {
         },
     ])?;
 
-    // Last and alone, because these measure how soon something happens.
-    programs.run_timed(&["--include-ignored"])?;
-    plays(tests(), TIMED_PLAYS, &[])
+    // Last, because these measure how soon something happens.
+    beside_each_other(&[
+        &|| {
+            programs.run_timed(&["--include-ignored"])?;
+            plays(tests(), TIMED_PLAYS, &[])
+        },
+        &|| programs.run_computing(&["--include-ignored"]),
+    ])
 }
 
 /// Runs all of them at the same time. One that fails does not end the others.

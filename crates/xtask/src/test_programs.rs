@@ -23,13 +23,16 @@ const COMMAND: &str = "cli";
 const TESTS_OF_COMMAND: &str = "8";
 
 /// The programs in these folders take minutes. They start first, so that none of them is left alone at the end.
-const FIRST: [&str; 3] = [COMMAND, "crates/testing/emulators", "crates/testing/fault_simulation"];
+const FIRST: [&str; 2] = [COMMAND, "crates/testing/emulators"];
 
 /// The program with the plays on deployed rooms.
 const PROGRAM_OF_PLAYS: &str = "crates/testing/deployed_rooms deployed";
 
 /// The program that holds the stores of AWS to fractions of a second, over an emulator. It fails beside plays and browsers.
 const TIMED_PROGRAM: &str = "crates/adapters/aws it";
+
+/// The program that only computes, for minutes, on virtual time. It takes what those leave of a processor that measure time.
+const COMPUTING_PROGRAM: &str = "crates/testing/fault_simulation it";
 
 /// A program and a module of it that hold a rehearsed room to a simulated one. They fail there too.
 const TIMED_MODULE: [&str; 2] = ["cli command", "agreement::"];
@@ -91,11 +94,12 @@ impl TestPrograms {
         Ok(Self { programs, environment })
     }
 
-    /// Runs all but the plays and what measures time, with these arguments. One that fails does not end the others.
+    /// Runs all but the plays, what measures time and what only computes, with these arguments. One that fails does not end the others.
     pub(crate) fn run_side_by_side(&self, arguments: &[&str]) -> Result<()> {
         let [_, timed] = TIMED_MODULE;
         let arguments = [arguments, &["--skip", timed]].concat();
-        let is_among = |program: &&TestProgram| ![PROGRAM_OF_PLAYS, TIMED_PROGRAM].contains(&&*program.name);
+        let others = [PROGRAM_OF_PLAYS, TIMED_PROGRAM, COMPUTING_PROGRAM];
+        let is_among = |program: &&TestProgram| !others.contains(&&*program.name);
         let all: Vec<_> = self.programs.iter().filter(is_among).collect();
         let (waiting, failed) = (Mutex::new(all.iter()), Mutex::new(Vec::new()));
         let next = || waiting.lock().next();
@@ -132,9 +136,21 @@ impl TestPrograms {
         })
     }
 
+    /// Runs what only computes: one test at a time, whenever nothing else wants the processor.
+    pub(crate) fn run_computing(&self, arguments: &[&str]) -> Result<()> {
+        let program = self.named(COMPUTING_PROGRAM)?;
+        let mut last = Command::new("nice");
+        last.args(["-n", "19"]).arg(&program.path).env(THREADS, "1");
+        program.run_as(last, arguments, &self.environment)
+    }
+
     fn run_one(&self, name: &str, arguments: &[&str]) -> Result<()> {
+        self.named(name)?.run(arguments, &self.environment)
+    }
+
+    fn named(&self, name: &str) -> Result<&TestProgram> {
         let program = self.programs.iter().find(|program| program.name == name);
-        program.with_context(|| format!("there is no program {name}"))?.run(arguments, &self.environment)
+        program.with_context(|| format!("there is no program {name}"))
     }
 }
 
@@ -154,15 +170,24 @@ impl TestProgram {
 
     fn run(&self, arguments: &[&str], environment: &[(OsString, Option<OsString>)]) -> Result<()> {
         let mut program = Command::new(&self.path);
+        if env::var_os(THREADS).is_none() {
+            program.env(THREADS, if self.is_in(COMMAND) { TESTS_OF_COMMAND } else { TESTS });
+        }
+        self.run_as(program, arguments, environment)
+    }
+
+    fn run_as(
+        &self,
+        mut program: Command,
+        arguments: &[&str],
+        environment: &[(OsString, Option<OsString>)],
+    ) -> Result<()> {
         program.args(arguments).current_dir(&self.folder);
         for (name, value) in environment {
             match value {
                 Some(value) => program.env(name, value),
                 None => program.env_remove(name),
             };
-        }
-        if env::var_os(THREADS).is_none() {
-            program.env(THREADS, if self.is_in(COMMAND) { TESTS_OF_COMMAND } else { TESTS });
         }
         run_beside_others(&self.name, &mut program)
     }
