@@ -408,7 +408,7 @@ mod tests {
     #[test]
     fn who_is_turned_away_at_the_shop_is_found_and_errors_of_the_room_break_nothing() {
         let mut notes = notes(vec![VisitNote::default(); 2]);
-        notes.failed(VisitRoute::Poll, VisitFault::TimedOut);
+        notes.failed(VisitRoute::Poll, VisitFault::TimedOut { seconds: 20 });
         notes.failed(VisitRoute::Shop, VisitFault::Status(403));
         let found = |enters_shop| {
             let facts = RehearsalFacts { enters_shop, ..facts(2) };
@@ -425,7 +425,7 @@ mod tests {
         for (route, millis) in [(VisitRoute::Join, 7), (VisitRoute::Poll, 1), (VisitRoute::Poll, 30_000)] {
             notes.measured(route, Duration::from_millis(millis));
         }
-        notes.failed(VisitRoute::Poll, VisitFault::TimedOut);
+        notes.failed(VisitRoute::Poll, VisitFault::TimedOut { seconds: 20 });
         let report = RehearsalReport::of(facts(1), &notes, &RoomNotes::default());
         let text = report.document().text(80);
         let lines: Vec<_> = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect();
@@ -508,7 +508,7 @@ mod tests {
         let others = |faults: &[VisitFault]| counted([(7, 7), (12, 9)], CrowdEnd::AllDone, faults).others;
         assert_eq!(others(&[]), Some(3));
         assert_eq!(others(&[VisitFault::Status(429)]), Some(3));
-        assert_eq!(others(&[VisitFault::TimedOut, VisitFault::Unreadable]), Some(1));
+        assert_eq!(others(&[VisitFault::TimedOut { seconds: 20 }, VisitFault::Unreadable]), Some(1));
         let unknown = RehearsalReport::of(facts(0), &notes(Vec::new()), &RoomNotes::default());
         assert_eq!((unknown.others, unknown.counted), (None, None));
     }

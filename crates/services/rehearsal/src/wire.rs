@@ -49,7 +49,9 @@ pub(crate) enum VisitFault {
     NoConnection,
     /// The server's certificate is not trusted here.
     Untrusted,
-    TimedOut,
+    TimedOut {
+        seconds: u64,
+    },
     /// The connection broke, or the answer was not what a room answers.
     Unreadable,
 }
@@ -135,7 +137,7 @@ impl VisitorWire {
         };
         let answered = timeout(patience, asked).await;
         drop(slot);
-        let (head, body) = answered.unwrap_or(Err(VisitFault::TimedOut))?;
+        let (head, body) = answered.unwrap_or(Err(VisitFault::TimedOut { seconds: patience.as_secs() }))?;
         let texts = |name| texts(&head.headers, name);
         texts(SET_COOKIE).for_each(|cookie| cookies.keep(url, cookie));
         let location = texts(LOCATION).next().map(ToOwned::to_owned);
@@ -168,7 +170,7 @@ impl fmt::Display for VisitFault {
             Self::Untrusted => {
                 f.write_str("a certificate that this machine doesn't trust: `beekeeper doctor` says why")
             }
-            Self::TimedOut => write!(f, "no answer within {} s", Tab::PATIENCE.as_secs()),
+            Self::TimedOut { seconds } => write!(f, "no answer within {seconds} s"),
             Self::Unreadable => f.write_str("broken or unreadable answer"),
         }
     }
