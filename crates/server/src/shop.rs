@@ -41,7 +41,7 @@ impl DemoShop {
     fn page(&self, visitor: &ToShop) -> HttpResponse {
         let waited = match visitor.number {
             Some(number) => format!("You waited with number {number}, and your pass was good."),
-            None => "The waiting room is off, so you came straight here.".into(),
+            None => "You came straight here, without a number in the line.".into(),
         };
         let GuardTimes { idle, session, .. } = self.0.rules().times;
         let (idle, session) = (idle.as_secs() / 60, session.as_secs() / 3600);
