@@ -17,7 +17,7 @@ use ratatui::text::Line;
 
 use super::line_editor::LineEditor;
 use crate::exit::Failure;
-use crate::printer::are_colours_wanted;
+use crate::printer::{are_colours_wanted, terminal_columns};
 use document::wrap::wrapped;
 
 const SUGGESTIONS: usize = 7;
@@ -139,7 +139,7 @@ impl<'a> Asked<'a> {
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        let columns = terminal::size().map_or(80, |(columns, _)| usize::from(columns.max(1)));
+        let columns = usize::from(terminal_columns());
         let width = |text: &str| Line::raw(text).width();
         let prompt = format!("? {} ", self.text.question);
         // The space at the end is for the cursor.
