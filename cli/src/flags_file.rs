@@ -26,12 +26,11 @@ pub(crate) fn expanded(program: &Command, mut words: Vec<OsString>) -> Result<Ve
     };
     let Some((name, typed)) = typed.subcommand() else { return Ok(words) };
     let Ok(Some(file)) = typed.try_get_one::<PathBuf>(CONFIG) else { return Ok(words) };
-    let (Some(known), Some(at)) = (program.find_subcommand(name), words.iter().position(|word| word == name))
-    else {
-        return Ok(words);
-    };
+    // Not among the program's own name, which may be anything.
+    let at = words.iter().skip(1).position(|word| word == name);
+    let (Some(known), Some(at)) = (program.find_subcommand(name), at) else { return Ok(words) };
     let from_file = read(file, known, typed)?;
-    let rest = words.split_off(at + 1);
+    let rest = words.split_off(at + 2);
     words.extend(from_file.into_iter().map(OsString::from).chain(rest));
     Ok(words)
 }
