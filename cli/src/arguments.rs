@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use control::{Order, TypedTime};
+use control::TypedTime;
 use url::Url;
 use waitroom::{
     AuditEntry, ExtraSize, HelpCode, Message, Mode, Notice, Rate, RateError, RoomId, StockSize, Stretch,
@@ -396,7 +396,7 @@ pub(crate) struct SetMode {
     pub(crate) which: Which,
     /// line: every newcomer joins the line. overflow: newcomers go straight in while nobody waits, and only beyond the rate a
     /// line forms. observe: everybody goes straight in, and the room counts what the line would have been
-    mode: Mode,
+    pub(crate) mode: Mode,
 }
 
 #[derive(Debug, Args)]
@@ -420,7 +420,7 @@ pub(crate) struct Polls {
     #[command(flatten)]
     pub(crate) which: Which,
     /// How many times less often pages poll, from 1 (the usual) to 12
-    factor: Stretch,
+    pub(crate) factor: Stretch,
 }
 
 #[derive(Debug, Args)]
@@ -484,18 +484,6 @@ pub(crate) struct Man {
     /// Write a page for every command into this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-}
-
-impl SetMode {
-    pub(crate) fn order(&self) -> Order {
-        Order::Mode { mode: self.mode }
-    }
-}
-
-impl Polls {
-    pub(crate) fn order(&self) -> Order {
-        Order::Stretch { factor: self.factor }
-    }
 }
 
 /// A rate that lets somebody in.

@@ -18,7 +18,7 @@ pub(crate) enum KeysCommand {
     #[command(
         after_help = examples("Examples:\n  beekeeper keys list spring-sale\n  beekeeper keys list --local --json")
     )]
-    List(ListKeys),
+    List(Which),
     /// Sign with another key; passes that are out stay valid
     ///
     /// The room makes the new key when it signs the next pass, and publishes it at once. It signs with it six minutes later,
@@ -43,19 +43,7 @@ pub(crate) enum KeysCommand {
     #[command(
         after_help = examples("Examples:\n  beekeeper keys guard spring-sale > report.key\n  beekeeper keys guard --local")
     )]
-    Guard(GuardKeyArguments),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct GuardKeyArguments {
-    #[command(flatten)]
-    pub(crate) which: Which,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ListKeys {
-    #[command(flatten)]
-    pub(crate) which: Which,
+    Guard(Which),
 }
 
 #[derive(Debug, Args)]

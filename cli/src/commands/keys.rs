@@ -14,12 +14,12 @@ use crate::runtime::block_on;
 pub(crate) fn run(keys: &ManageKeys, json: bool, yes: bool) -> Result<()> {
     block_on(async {
         match &keys.command {
-            KeysCommand::List(list) => show(&list.which, Order::Keys, json).await,
+            KeysCommand::List(which) => show(which, Order::Keys, json).await,
             KeysCommand::Rotate(rotate) => {
                 show(&rotate.which, Order::rotate_keys(rotate.lead_time), json).await
             }
             KeysCommand::Drop(key) => drop_key(key, json, yes).await,
-            KeysCommand::Guard(guard) => guard_key(&guard.which, json).await,
+            KeysCommand::Guard(which) => guard_key(which, json).await,
         }
     })
 }
