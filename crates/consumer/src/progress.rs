@@ -2,8 +2,7 @@
 
 use std::pin::pin;
 
-use futures_util::future::{self, Either};
-use waitroom::ports::{Clock, LineLength, MinuteLog, PortResult, Slices, StatusBoard, StockCount};
+use waitroom::ports::{Clock, LineLength, MinuteLog, PortResult, Slices, StatusBoard, StockCount, within};
 use waitroom::{LineCount, LineReach, LineStatus, Room};
 
 use crate::slice_run::{LONGEST_WAIT, SliceRun};
@@ -13,12 +12,7 @@ impl<S: ConsumerStore, C: Clock> SliceRun<'_, S, C> {
     /// Reports progress, but gives up after a second, because visitors wait meanwhile.
     pub(crate) async fn report_in_time(&mut self, room: &Room) {
         let clock = self.clock;
-        let in_time = {
-            let report = pin!(self.report(room));
-            let timeout = pin!(clock.sleep_until(clock.now() + LONGEST_WAIT));
-            matches!(future::select(report, timeout).await, Either::Left(_))
-        };
-        if !in_time {
+        if within(clock, LONGEST_WAIT, pin!(self.report(room))).await.is_none() {
             self.tally.report.failures += 1;
         }
         self.tally.reported(clock.now());

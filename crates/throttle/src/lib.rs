@@ -19,7 +19,7 @@ use tracing::{Instrument, Span};
 use visit::visit;
 use waitroom::ports::{Clock, Fault, PortResult, Probe, RoomReader, ThrottleStore};
 use waitroom::throttle_rules::{Baseline, Finding, MAX_FAILURES, SAMPLE_SIZE, Sample, Verdict};
-use waitroom::{Rate, Room};
+use waitroom::{Rate, Room, innermost};
 
 pub use visit::VisitFailure;
 
@@ -121,7 +121,11 @@ impl<L: ThrottleLedger, C: Clock, P: Probe> Throttle<L, C, P> {
         let room = self.ledger.room().await?;
         let wanted = room.settings.rate;
         let rate = verdict.next_rate(room.shop_rate(), wanted);
-        let why = measurement.last_failure.as_ref().filter(|_| verdict == Verdict::Failing).map(why);
+        let why = measurement
+            .last_failure
+            .as_ref()
+            .filter(|_| verdict == Verdict::Failing)
+            .map(|failure| innermost(failure));
         let finding =
             Finding { refused, why, ..Finding::new(started, sample, memory.baseline, verdict, rate) };
         memory.history.push(finding.clone());
@@ -215,12 +219,6 @@ impl ThrottleOutcome {
             Self::Found(finding) | Self::NoBaseline(finding) => Some(finding.clone()),
         }
     }
-}
-
-/// The last of the causes, which is the most specific.
-fn why(failure: &VisitFailure) -> String {
-    let causes = std::iter::successors(Some(failure as &dyn Error), |&error| error.source());
-    causes.last().map(ToString::to_string).unwrap_or_default()
 }
 
 /// Sends a sample's requests to the shop, a few at a time.

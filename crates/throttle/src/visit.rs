@@ -3,10 +3,9 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use futures_util::future::{Either, select};
 use url::Url;
 use waitroom::Room;
-use waitroom::ports::{Clock, Probe, ProbeError};
+use waitroom::ports::{Clock, Probe, ProbeError, within};
 
 /// Why a request does not count as answered. All but [`Self::Refused`] are failures of the shop.
 #[derive(Debug, thiserror::Error)]
@@ -34,12 +33,8 @@ pub(crate) async fn visit(
     clock: &impl Clock,
     room: &Room,
 ) -> Result<Duration, VisitFailure> {
-    let answered = pin!(follow(probe, room));
-    let too_late = pin!(clock.sleep_until(clock.now() + TIME_OUT));
-    match select(answered, too_late).await {
-        Either::Left((answered, _)) => answered,
-        Either::Right(((), _)) => Err(VisitFailure::TimeOut),
-    }
+    let answered = within(clock, TIME_OUT, pin!(follow(probe, room))).await;
+    answered.unwrap_or(Err(VisitFailure::TimeOut))
 }
 
 async fn follow(probe: &impl Probe, room: &Room) -> Result<Duration, VisitFailure> {

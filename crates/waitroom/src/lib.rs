@@ -89,7 +89,7 @@ pub use active::{ActiveCount, KeptReport, SliceAdmissions, WindowAdmissions};
 pub use active_limit::ActiveLimit;
 pub use admission::{Admission, AdmittedBy};
 pub use audit::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author, StateChange};
-pub use causes::{causes, with_causes};
+pub use causes::{causes, innermost, with_causes};
 pub use disorder::DisorderEstimate;
 pub use epoch::{Epoch, EpochError};
 pub use extra::{Extra, ExtraError, ExtraSize, ExtraSizeError};

@@ -1,7 +1,6 @@
-use std::fmt;
-
-/// All mistakes in the operator's input, not only the first one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// All mistakes in the operator's input, not only the first one: one a line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.join("\n"))]
 pub struct Mistakes(Vec<String>);
 
 impl From<Vec<String>> for Mistakes {
@@ -15,12 +14,3 @@ impl Mistakes {
         self.0.iter().map(String::as_str)
     }
 }
-
-/// One mistake a line.
-impl fmt::Display for Mistakes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.join("\n"))
-    }
-}
-
-impl std::error::Error for Mistakes {}

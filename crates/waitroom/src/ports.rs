@@ -8,9 +8,10 @@
 //! [`Fault::Broken`], nothing was changed.
 
 use std::error::Error;
-use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use pass::{KeyRecord, KeyRefusal, SecretKeys};
@@ -78,6 +79,20 @@ pub trait Clock: Send + Sync {
 
     /// If the clock is set back meanwhile, this lasts no longer than it was to, and ends before the clock says `until`.
     fn sleep_until(&self, until: Timestamp) -> impl Future<Output = ()> + Send;
+}
+
+/// `None` if the call takes longer than this. The call is looked at first.
+pub async fn within<F: Future>(
+    clock: &impl Clock,
+    time: Duration,
+    mut call: Pin<&mut F>,
+) -> Option<F::Output> {
+    let mut late = pin!(clock.sleep_until(clock.now() + time));
+    poll_fn(|context| match call.as_mut().poll(context) {
+        Poll::Ready(done) => Poll::Ready(Some(done)),
+        Poll::Pending => late.as_mut().poll(context).map(|()| None),
+    })
+    .await
 }
 
 /// Generates tokens, in production with the operating system's generator.
@@ -577,18 +592,6 @@ pub struct ProbeReply {
     pub took: Duration,
 }
 
-/// The shop did not answer.
-#[derive(Debug)]
-pub struct ProbeError(pub Box<dyn Error + Send + Sync>);
-
-impl fmt::Display for ProbeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the shop did not answer")
-    }
-}
-
-impl Error for ProbeError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&*self.0)
-    }
-}
+#[derive(Debug, thiserror::Error)]
+#[error("the shop did not answer")]
+pub struct ProbeError(#[source] pub Box<dyn Error + Send + Sync>);

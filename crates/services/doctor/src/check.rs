@@ -2,7 +2,7 @@ use std::error::Error;
 
 use document::CheckMark;
 use serde::Serialize;
-use waitroom::{causes, with_causes};
+use waitroom::with_causes;
 
 /// What a check found, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -67,9 +67,4 @@ impl CheckResult {
             Self::Problem => CheckMark::Bad,
         }
     }
-}
-
-/// The last error in a chain of causes, which is the most specific.
-pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
-    causes(error).last().map(ToString::to_string).unwrap_or_default()
 }

@@ -8,10 +8,9 @@ use page::{Design, Page};
 use probe::{FetchedPage, HttpProbe, UntrustedCertificate, WebAddress};
 use url::Url;
 use waitroom::ports::Clock;
-use waitroom::{Room, RoomId, Timestamp, WebUrl};
+use waitroom::{Room, RoomId, Timestamp, WebUrl, innermost};
 
 use crate::DoctorCheck;
-use crate::check::innermost;
 
 /// How long a page may take.
 const TIMEOUT: Duration = Duration::from_secs(5);

@@ -4,10 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use url::Url;
-use waitroom::WebUrl;
 use waitroom::ports::Probe;
-
-use crate::check::innermost;
+use waitroom::{WebUrl, innermost};
 
 /// A browser follows twenty redirects, but a shop that needs more than five is probably misconfigured.
 const MOST_REDIRECTS: usize = 5;

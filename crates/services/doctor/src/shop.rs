@@ -7,9 +7,8 @@ use control::wording::found;
 use probe::UntrustedCertificate;
 use throttle::{Measurement, VisitFailure, measure};
 use waitroom::throttle_rules::{Baseline, Verdict};
-use waitroom::{Room, WebUrl};
+use waitroom::{Room, WebUrl, innermost};
 
-use crate::check::innermost;
 use crate::journey::{Journey, needs_health};
 use crate::{CheckResult, DoctorCheck, Examined};
 
