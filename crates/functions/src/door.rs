@@ -203,7 +203,6 @@ mod tests {
             set_cookie: Some("bk_sale=x; Path=/".into()),
             set_proof: Some("bk_sale_proof=y; Path=/".into()),
             retry_after: None,
-            content_type: "text/html; charset=utf-8",
             body: "".into(),
         };
         let response = answer.clone().into_response();

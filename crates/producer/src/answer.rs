@@ -19,7 +19,6 @@ pub struct DoorAnswer {
     pub set_proof: Option<String>,
     /// Seconds.
     pub retry_after: Option<u32>,
-    pub content_type: &'static str,
     pub body: Cow<'static, str>,
 }
 
@@ -39,22 +38,17 @@ impl DoorAnswer {
     /// Says that nobody new can join, or that nobody is let in any more. Gives no place, and takes none away.
     pub(crate) fn too_late(room: &Room, place: Option<&Place>) -> Self {
         let page = place.map_or_else(|| Self::PAGE.to_owned(), Self::page_of);
-        Self { status: 200, location: None, body: documents::too_late(room, &page).into(), ..Self::look() }
+        Self::page(documents::too_late(room, &page))
     }
 
     /// Shows the code by which the operator finds this visitor.
     pub(crate) fn help(room: &Room, code: HelpCode) -> Self {
-        Self { status: 200, location: None, body: documents::help(room, code).into(), ..Self::look() }
+        Self::page(documents::help(room, code))
     }
 
     /// Says to somebody in line that the line is longer than what is left.
     pub(crate) fn scarce(room: &Room, left: u32, ahead: u64) -> Self {
-        Self {
-            status: 200,
-            location: None,
-            body: documents::scarce(room, left, ahead).into(),
-            ..Self::look()
-        }
+        Self::page(documents::scarce(room, left, ahead))
     }
 
     /// Redirects to the waiting page, without a place.
@@ -64,25 +58,13 @@ impl DoorAnswer {
 
     /// A page with a link that opens the room in the whole window.
     pub(crate) fn in_frame() -> Self {
-        Self { status: 200, location: None, body: include_str!("frame.html").into(), ..Self::look() }
-    }
-
-    pub(crate) fn shop(location: String) -> Self {
-        Self::found(location)
+        Self::page(include_str!("frame.html"))
     }
 
     /// Says that the room cannot answer now, with a page that retries by itself, after a random pause. The cause is in the
     /// log, not on the page.
     pub fn busy() -> Self {
-        Self {
-            status: 503,
-            location: None,
-            set_cookie: None,
-            set_proof: None,
-            retry_after: Some(30),
-            content_type: Self::HTML,
-            body: include_str!("busy.html").into(),
-        }
+        Self { status: 503, retry_after: Some(30), ..Self::page(include_str!("busy.html")) }
     }
 
     /// The same page, because this client took as many places as it may. Most of those who read it share an address with many
@@ -104,7 +86,7 @@ impl DoorAnswer {
         *response.status_mut() = StatusCode::from_u16(self.status)?;
         let headers = response.headers_mut();
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(Self::HTML));
         if let Some(location) = self.location {
             headers.insert(LOCATION, location.try_into()?);
         }
@@ -117,16 +99,13 @@ impl DoorAnswer {
         Ok(response)
     }
 
-    fn found(location: String) -> Self {
-        Self {
-            status: 302,
-            location: Some(location),
-            set_cookie: None,
-            set_proof: None,
-            retry_after: None,
-            content_type: Self::HTML,
-            body: Cow::Borrowed(""),
-        }
+    pub(crate) fn found(location: String) -> Self {
+        Self { status: 302, location: Some(location), ..Self::page("") }
+    }
+
+    fn page(body: impl Into<Cow<'static, str>>) -> Self {
+        let body = body.into();
+        Self { status: 200, location: None, set_cookie: None, set_proof: None, retry_after: None, body }
     }
 
     pub(crate) fn handing_out(

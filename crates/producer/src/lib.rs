@@ -17,10 +17,9 @@ mod refusals;
 mod request;
 mod tokens;
 
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::time::Duration;
 
-use futures_util::future::{self, Either};
 use pass::SecretKeys;
 use tokio::sync::Mutex;
 use tracing::Span;
@@ -28,7 +27,7 @@ use tracing::field::display;
 use waitroom::ports::{
     Admissions, Admitted, Clock, EntryCount, Fault, GuardReports, HelpCalls, Keys, LineBack,
     LineStatusReader, NewcomerCount, PermitHolder, Permits, PortError, PortResult, QuietSwitch, RoomReader,
-    StatusBoard, Store, TicketCounter, TokenSource, TurnoutCount,
+    StatusBoard, Store, TicketCounter, TokenSource, TurnoutCount, within,
 };
 use waitroom::{
     Admission, AdmittedBy, DoorPermits, Epoch, HelpCall, HelpCode, Place, Room, Scheme, SliceId, Ticket,
@@ -166,7 +165,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// The answer, or an error if it takes too long. A visitor whose join was not confirmed by then gets a new place when
     /// they come again.
     pub async fn answer(&self, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
-        let answered = self.within(Self::LONGEST_WAIT, pin!(self.answer_in_any_time(request))).await;
+        let answered = within(&self.clock, Self::LONGEST_WAIT, pin!(self.answer_in_any_time(request))).await;
         answered.unwrap_or(Err(ProducerError::Late(Self::LONGEST_WAIT)))
     }
 
@@ -210,7 +209,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// nobody has joined yet would not get any, and `beekeeper deploy` would wait for them in vain.
     async fn make_keys(&self, room: &Room) {
         let make = pin!(self.proofs.prover(self.keys_of(room), self.clock.now()));
-        if self.within(Self::LONGEST_KEYS, make).await.is_none() {
+        if within(&self.clock, Self::LONGEST_KEYS, make).await.is_none() {
             tracing::warn!(
                 "could not make the room's keys within {:?}; a later request does it",
                 Self::LONGEST_KEYS
@@ -517,20 +516,11 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
 
     /// Writes something down about a visitor. `None` if it takes too long: they don't wait for that.
     async fn in_short<R>(&self, call: impl Future<Output = R>) -> Option<R> {
-        let done = self.within(Self::LONGEST_NOTE, pin!(call)).await;
+        let done = within(&self.clock, Self::LONGEST_NOTE, pin!(call)).await;
         if done.is_none() {
             tracing::warn!("a visitor passes uncounted, because it takes too long to write it down");
         }
         done
-    }
-
-    /// `None` if it takes longer.
-    async fn within<F: Future>(&self, time: Duration, call: Pin<&mut F>) -> Option<F::Output> {
-        let late = pin!(self.clock.sleep_until(self.clock.now() + time));
-        match future::select(call, late).await {
-            Either::Left((answer, _)) => Some(answer),
-            Either::Right(_) => None,
-        }
     }
 
     async fn is_proven(&self, room: &Room, place: &Place, request: &DoorRequest<'_>) -> bool {
@@ -564,7 +554,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         let now = self.clock.now();
         let signer = self.keys.signer(self.store.ledger(), room.settings.lifetimes.pass, now).await?;
         let pass = signer.sign(&claims(room, token, ticket, window, request.nonce(), now))?;
-        Ok(DoorAnswer::shop(room.settings.shop.with_pass(&pass)))
+        Ok(DoorAnswer::found(room.settings.shop.with_pass(&pass)))
     }
 
     /// The next ticket. Only one task leases a block at a time, so that tickets are given out in order.
