@@ -184,8 +184,7 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
 
     /// Whom the slice has in its hand, or else who is next in the line. Waits if nobody may be released yet.
     async fn next_batch(&mut self, now: Timestamp, room: &Room) -> NextBatch {
-        let closes = room.valves.after(self.slice.valve_from).map(|change| change.from);
-        let step = self.pace.next(now, closes);
+        let step = self.pace.next(now, self.deadline(room));
         let (most, at) = match step {
             PaceStep::Release { most, at } => {
                 (self.permits(room).map_or(most, |of| most.min(of.portion())), at)

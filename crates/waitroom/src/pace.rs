@@ -43,10 +43,9 @@ impl Pace {
         Self { slice, released_before: released, due_batches: 0, owed: 0, batch_left: 0, last_release: None }
     }
 
-    /// Decides the next step. Nobody is released from `closes` on, when the next change of the valve holds. After a
-    /// release the consumer must call [`Self::record_released`].
-    pub fn next(&mut self, now: Timestamp, closes: Option<Timestamp>) -> PaceStep {
-        let over = closes.map_or(self.slice.ends_at(), |closes| closes.min(self.slice.ends_at()));
+    /// Decides the next step. From `over` on, nobody is released. After a release the consumer must call
+    /// [`Self::record_released`].
+    pub fn next(&mut self, now: Timestamp, over: Timestamp) -> PaceStep {
         if now >= over {
             return PaceStep::Over;
         }
@@ -155,11 +154,12 @@ mod tests {
         closes: Option<u64>,
         crowd: impl Fn(u64) -> u32,
     ) -> Vec<(u64, u32)> {
-        let closes = closes.map(Timestamp::from_millis);
+        let end = pace.slice.ends_at();
+        let over = closes.map_or(end, |closes| Timestamp::from_millis(closes).min(end));
         let mut left = Vec::new();
         let mut now = from;
         loop {
-            match pace.next(Timestamp::from_millis(now), closes) {
+            match pace.next(Timestamp::from_millis(now), over) {
                 PaceStep::Over => return left,
                 PaceStep::Wait(until) => now = until.as_millis().min(now + 500),
                 PaceStep::Release { most, at } => {
@@ -202,7 +202,7 @@ mod tests {
     fn what_was_forfeited_is_not_caught_up() {
         let mut pace = Pace::resumed(slice(600), 0);
         assert!(matches!(
-            pace.next(Timestamp::from_millis(30_000), None),
+            pace.next(Timestamp::from_millis(30_000), slice(600).ends_at()),
             PaceStep::Release { most: 10, .. }
         ));
         pace.forfeit();

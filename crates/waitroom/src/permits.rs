@@ -90,6 +90,14 @@ impl DoorPermits {
         (used <= self.latest(count, now)).then(|| self.after(used, count))
     }
 
+    /// Takes `count` permits at `now`, if there are so many. What is used is after now only if the clock was set back.
+    pub fn take_from(&self, used: &mut UsedTime, count: u32, now: Timestamp) -> bool {
+        let before = (*used).min(UsedTime::at(now));
+        let after = self.take(before, count, now);
+        *used = after.unwrap_or(before);
+        after.is_some()
+    }
+
     /// The time that so many permits take, in microseconds. Rounded up, so that they never exceed the rate.
     pub fn time_of(&self, count: u32) -> u64 {
         // What a minute may have beside its own: what was saved up, and what a door has taken before and not used.

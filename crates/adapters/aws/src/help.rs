@@ -5,9 +5,9 @@ use waitroom::{Admission, AuditEntry, AuditedChange, Author, HelpCall, HelpCode}
 
 use crate::AwsStore;
 use crate::expressions;
-use crate::items::{Item, ItemError, Reader, encode_admission, encode_entry};
+use crate::items::{Item, ItemError, Reader, encode_admission};
 use crate::keys::Key;
-use crate::operator::write_room;
+use crate::operator::writes_beside_room;
 use crate::table::{Write, Written};
 
 /// How often it is attempted while others change the room, or take from its stock.
@@ -46,17 +46,10 @@ impl HelpDesk for AwsStore {
                 return Ok(Some(Admitted::Before(before)));
             }
             let (room, last_entry) = self.read_room_and_trail(attempt).await?;
-            let number = last_entry.saturating_add(1);
-            let entry =
-                AuditEntry::beside_room(number, admission.at, who.clone(), AuditedChange::let_in(&call));
-            let entry = encode_entry(&entry).map_err(PortError::broken(attempt))?;
-            let mut after = room.clone();
-            after.version = room.version.saturating_add(1);
-            let mut writes = vec![
-                Write::Update(Key::Room, write_room(&room, &after, Some(number))),
-                Write::Update(Key::Audit(number), expressions::replace(&entry)),
-                Write::Update(Key::Admission(token), admit.clone()),
-            ];
+            let (number, change) = (last_entry.saturating_add(1), AuditedChange::let_in(&call));
+            let entry = AuditEntry::beside_room(number, admission.at, who.clone(), change);
+            let mut writes = writes_beside_room(attempt, &room, &entry)?;
+            writes.push(Write::Update(Key::Admission(token), admit.clone()));
             if let Some(stock) = room.stock {
                 let Some(take) = self.take_one(attempt, stock).await? else { return Ok(None) };
                 writes.push(take);

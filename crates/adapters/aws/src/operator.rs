@@ -11,7 +11,7 @@ use aws_sdk_sqs::operation::purge_queue::PurgeQueueError;
 use clock::SystemClock;
 use futures_util::future;
 use waitroom::ports::{Clock, Fault, LineLength, PortError, PortResult, RoomAdmin, StockCount};
-use waitroom::{AuditNote, AuditSubject, Author, Epoch, Room, Stock, Timestamp, ValveSchedule};
+use waitroom::{AuditEntry, AuditNote, AuditSubject, Author, Epoch, Room, Stock, Timestamp, ValveSchedule};
 
 use crate::AwsStore;
 use crate::expressions::{self, Statement};
@@ -236,13 +236,31 @@ fn write_with_entry(
 ) -> PortResult<Vec<Write>> {
     let next = last_entry.saturating_add(1);
     let entry = note.and_then(|note| note.entry(next, now, before, after));
-    let update = write_room(before, after, entry.as_ref().map(|entry| entry.number));
-    let mut writes = vec![Write::Update(Key::Room, update)];
+    writes(attempt, (before, after), entry.as_ref())
+}
+
+fn writes(
+    attempt: &'static str,
+    (before, after): (&Room, &Room),
+    entry: Option<&AuditEntry>,
+) -> PortResult<Vec<Write>> {
+    let mut writes =
+        vec![Write::Update(Key::Room, write_room(before, after, entry.map(|entry| entry.number)))];
     if let Some(entry) = entry {
-        let item = encode_entry(&entry).map_err(PortError::broken(attempt))?;
+        let item = encode_entry(entry).map_err(PortError::broken(attempt))?;
         writes.push(Write::Update(Key::Audit(entry.number), expressions::replace(&item)));
     }
     Ok(writes)
+}
+
+/// Writes an entry about something beside the room, of which only the version changes.
+pub(crate) fn writes_beside_room(
+    attempt: &'static str,
+    room: &Room,
+    entry: &AuditEntry,
+) -> PortResult<Vec<Write>> {
+    let after = Room { version: room.version.saturating_add(1), ..room.clone() };
+    writes(attempt, (room, &after), Some(entry))
 }
 
 /// SQS says `AWS.SimpleQueueService.PurgeQueueInProgress` in one of its protocols, and without what is before the name in others.

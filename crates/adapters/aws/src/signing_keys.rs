@@ -16,10 +16,10 @@ use waitroom::{AuditEntry, Author, KeyOrder, Timestamp};
 
 use crate::AwsStore;
 use crate::expressions;
-use crate::items::{FORMAT, Item, ItemError, Reader, encode_entry, item, number, text, time};
+use crate::items::{FORMAT, Item, ItemError, Reader, item, number, text, time};
 use crate::key_secret::KeySecret;
 use crate::keys::Key;
-use crate::operator::write_room;
+use crate::operator::writes_beside_room;
 use crate::table::{Write, Written};
 
 /// How long the keys of a room of before stay in the table after they were copied: longer than an update runs.
@@ -174,17 +174,9 @@ impl KeyAdmin for AwsStore {
             };
             record.version += 1;
             let entry = AuditEntry::beside_room(last_entry.saturating_add(1), now, who.clone(), change);
-            let mut after = room.clone();
-            after.version = room.version.saturating_add(1);
-            let item = encode_entry(&entry).map_err(PortError::broken(attempt))?;
-            let writes = vec![
-                Write::Update(Key::Room, write_room(&room, &after, Some(entry.number))),
-                Write::Update(Key::Audit(entry.number), expressions::replace(&item)),
-                Write::Update(
-                    Key::Public,
-                    expressions::replace_record(&encode_record(attempt, &record)?, version),
-                ),
-            ];
+            let record_item = encode_record(attempt, &record)?;
+            let mut writes = writes_beside_room(attempt, &room, &entry)?;
+            writes.push(Write::Update(Key::Public, expressions::replace_record(&record_item, version)));
             if self.table.write_together(attempt, writes).await? {
                 return Ok(Ok(record));
             }

@@ -17,7 +17,7 @@ use waitroom::ports::{
 use waitroom::{
     Admission, AuditEntry, AuditNote, AuditSubject, Author, BATCH, CountedSlot, DoorPermits, Epoch, HelpCall,
     HelpCode, IssuedTickets, KeptReport, LineProgress, LineReach, LineStatus, Place, Plan, Rate, Room,
-    SliceAdmissions, SliceId, Stock, Timestamp, Token, Turnout, UsedTime, Window, WindowAdmissions,
+    SliceAdmissions, SliceId, Stock, Timestamp, Token, Turnout, Window, WindowAdmissions,
 };
 
 use crate::EmbeddedStore;
@@ -375,11 +375,7 @@ impl Permits for EmbeddedStore {
     async fn take_permits(&self, of: DoorPermits, count: u32, _by: PermitHolder) -> PortResult<bool> {
         let mut used = self.shared.used.lock();
         let now = (self.shared.now)();
-        // It is after now only if the clock was set back.
-        let before = (*used).min(UsedTime::at(now));
-        let after = of.take(before, count, now);
-        *used = after.unwrap_or(before);
-        Ok(after.is_some())
+        Ok(of.take_from(&mut used, count, now))
     }
 }
 

@@ -11,7 +11,7 @@ use waitroom::ports::{
 use waitroom::{
     Admission, AdmittedBy, AuditEntry, AuditNote, AuditedChange, Author, CountedSlot, DoorPermits, HelpCall,
     HelpCode, KeptReport, KeyOrder, LineProgress, LineReach, LineStatus, LineTotals, MinuteRecord, Plan,
-    Rate, Room, SliceId, Stock, Timestamp, Token, Turnout, UsedTime, Window, WindowAdmissions,
+    Rate, Room, SliceId, Stock, Timestamp, Token, Turnout, Window, WindowAdmissions,
 };
 
 use crate::ledger::LedgerState;
@@ -62,11 +62,7 @@ impl<A: AdmissionTable> Permits for MemoryLedger<A> {
     async fn take_permits(&self, of: DoorPermits, count: u32, _by: PermitHolder) -> PortResult<bool> {
         let mut state = self.state.lock();
         let now = self.line.now();
-        // It is after now only if the clock was set back.
-        let before = state.used.min(UsedTime::at(now));
-        let after = of.take(before, count, now);
-        state.used = after.unwrap_or(before);
-        Ok(after.is_some())
+        Ok(of.take_from(&mut state.used, count, now))
     }
 }
 
