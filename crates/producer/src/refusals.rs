@@ -1,7 +1,7 @@
 use std::error::Error;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use waitroom::{Timestamp, with_causes};
 
 /// Logs refused requests without flooding the log, and remembers the latest for the operator's status.
@@ -56,7 +56,7 @@ impl RefusalLog {
 
     /// What was refused in this minute and the one before. `None` if nothing was, or if it is over.
     pub fn recent(&self, now: Timestamp) -> Option<RecentRefusals> {
-        let refused = self.refused();
+        let refused = self.0.lock();
         let recent = refused.recent.as_ref()?;
         let requests = match minutes_since(recent.last, now)? {
             0 => recent.in_last_minute + recent.in_minute_before,
@@ -68,13 +68,13 @@ impl RefusalLog {
 
     /// A place was stored.
     pub(crate) fn note_join(&self, now: Timestamp) {
-        self.refused().recent.take_if(|recent| now >= recent.last + Self::LULL);
+        self.0.lock().recent.take_if(|recent| now >= recent.last + Self::LULL);
     }
 
     /// Counts a refusal. If a warning is due, returns the number of refusals that the warning reports.
     fn count(&self, now: Timestamp, error: &(dyn Error + 'static)) -> Option<u64> {
         let reason = with_causes(error);
-        let mut refused = self.refused();
+        let mut refused = self.0.lock();
         refused.remember(now, reason);
         refused.unlogged += 1;
         let next = now + Self::INTERVAL;
@@ -85,11 +85,6 @@ impl RefusalLog {
         }
         refused.quiet_until = next;
         Some(std::mem::take(&mut refused.unlogged))
-    }
-
-    fn refused(&self) -> MutexGuard<'_, RefusalCounts> {
-        // Nothing panics while it is locked, and counts would be no worse for it.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,5 +1,6 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use waitroom::SliceId;
 
 /// What a handle last recorded for a slice, so that recording the same again needs no request.
@@ -16,11 +17,11 @@ pub(crate) struct Recorded {
 impl LastRecord {
     /// What was recorded for this slice: nothing, if another one was recorded since.
     pub(crate) fn of(&self, slice: SliceId) -> Recorded {
-        let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = *self.0.lock();
         last.filter(|(known, _)| *known == slice).map(|(_, recorded)| recorded).unwrap_or_default()
     }
 
     pub(crate) fn keep(&self, slice: SliceId, recorded: Recorded) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((slice, recorded));
+        *self.0.lock() = Some((slice, recorded));
     }
 }

@@ -5,7 +5,7 @@
 //! headers of the ledger's responses.
 
 use std::str;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::config::interceptors::{
@@ -16,6 +16,7 @@ use aws_sdk_dynamodb::error::BoxError;
 use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
 use aws_smithy_types::config_bag::{Storable, StoreReplace};
 use clock::SystemClock;
+use parking_lot::Mutex;
 use waitroom::Timestamp;
 use waitroom::ports::Clock;
 
@@ -26,12 +27,12 @@ pub(crate) struct LedgerClock(Arc<Mutex<Option<Ahead>>>);
 
 impl LedgerClock {
     pub(crate) fn now(&self) -> Timestamp {
-        let learnt = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let learnt = *self.0.lock();
         learnt.map_or_else(|| SystemClock.now(), |ahead| ahead.correct(SystemClock.now()))
     }
 
     fn learn(&self, newer: Ahead) {
-        let mut learnt = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut learnt = self.0.lock();
         *learnt = Some(learnt.and_then(|older| older.and(newer)).unwrap_or(newer));
     }
 }
@@ -139,9 +140,9 @@ mod tests {
         let second = Ahead::from_response(at(4_500), at(4_600), at(11_000));
         clock.learn(first);
         clock.learn(second);
-        assert_eq!(*clock.0.lock().unwrap(), Some(Ahead { least: 6_400, most: 7_000 }));
+        assert_eq!(*clock.0.lock(), Some(Ahead { least: 6_400, most: 7_000 }));
         let right_again = Ahead::from_response(at(20_000), at(20_100), at(20_000));
         clock.learn(right_again);
-        assert_eq!(*clock.0.lock().unwrap(), Some(right_again));
+        assert_eq!(*clock.0.lock(), Some(right_again));
     }
 }

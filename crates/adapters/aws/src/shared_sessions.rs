@@ -1,12 +1,13 @@
 //! The live sessions of several guards in front of one shop, in a table of DynamoDB.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use aws_config::SdkConfig;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use guard::{Exchange, LiveSession, LiveSessions, OneSession, Opening, SessionId, SessionsFault};
+use parking_lot::Mutex;
 use waitroom::ports::{Fault, PortError, PortResult};
 
 use crate::expressions::Statement;
@@ -131,7 +132,7 @@ impl LiveSessions for SharedSessions {
     }
 
     async fn keep(&self, subject: &str, session: LiveSession, now: u64) -> Result<bool, SessionsFault> {
-        let answers = || self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let answers = || self.answers.lock();
         if let Some(is_live) = answers().known(subject, &session, now) {
             return Ok(is_live);
         }
@@ -141,7 +142,7 @@ impl LiveSessions for SharedSessions {
     }
 
     async fn end(&self, subject: &str, id: SessionId, now: u64) -> Result<(), SessionsFault> {
-        let answers = || self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let answers = || self.answers.lock();
         if answers().has_ended(subject, id) {
             return Ok(());
         }

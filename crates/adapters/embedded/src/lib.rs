@@ -29,6 +29,7 @@ mod upkeep;
 use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -252,17 +253,12 @@ fn builder() -> Builder {
 /// Readable by this user only: a token is enough to take a visitor's place, and the file has the signing keys.
 fn open_file(path: &Path) -> Result<Database, DatabaseError> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
     let file = options.open(path).map_err(|error| DatabaseError::Storage(error.into()))?;
-    #[cfg(unix)]
     tighten(&file);
-    #[cfg(unix)]
     let opened = identity(file.metadata())?;
     let database = builder().create_file(file)?;
     // A restore may have put another file there before this one was locked. From now on none can.
-    #[cfg(unix)]
     if identity(fs::metadata(path))? != opened {
         return Err(DatabaseError::DatabaseAlreadyOpen);
     }
@@ -270,20 +266,14 @@ fn open_file(path: &Path) -> Result<Database, DatabaseError> {
 }
 
 /// Which file it is, whatever its name.
-#[cfg(unix)]
 fn identity(metadata: io::Result<fs::Metadata>) -> Result<(u64, u64), DatabaseError> {
-    use std::os::unix::fs::MetadataExt;
-
     let metadata = metadata.map_err(|error| DatabaseError::Storage(error.into()))?;
     Ok((metadata.dev(), metadata.ino()))
 }
 
 /// Takes permissions from others that somebody gave them, for example by copying the file. Where that is not possible,
 /// because the file belongs to another user or the disk has no permissions, the file is used as it is.
-#[cfg(unix)]
 fn tighten(file: &fs::File) {
-    use std::os::unix::fs::PermissionsExt;
-
     let Ok(metadata) = file.metadata() else { return };
     let mode = metadata.permissions().mode();
     if mode & 0o077 != 0 {

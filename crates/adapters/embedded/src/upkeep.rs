@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use redb::{
@@ -45,10 +46,8 @@ impl EmbeddedStore {
     /// everything that was committed before it began, and nothing later. Blocks until the copy is on disk.
     pub fn back_up(&self, to: &Path) -> Result<BackedUp, BackupError> {
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true);
         // It has the same secrets as the store's own file.
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.read(true).write(true).create_new(true).mode(0o600);
         let file = options.open(to).map_err(|error| BackupError::Create(to.into(), error))?;
         let copied =
             new_database(file).map_err(redb::Error::from).and_then(|copy| copy_all(&self.shared, &copy));

@@ -2,9 +2,10 @@
 
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::aws_lc_rs::default_provider;
@@ -50,7 +51,7 @@ pub fn read_certificate(url: &Url) -> io::Result<ServerCertificate> {
     while shaken.is_ok() && connection.is_handshaking() {
         shaken = connection.complete_io(&mut stream).map(drop);
     }
-    let shown = verifier.shown.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let shown = verifier.shown.lock().take();
     match (shown, shaken) {
         // A certificate that is refused ends the handshake, and is what the caller wants to know.
         (Some(shown), Err(_)) if shown.refused.is_some() => Ok(shown),
@@ -117,7 +118,7 @@ impl ServerCertVerifier for RecordingVerifier {
         };
         let refused = verified.as_ref().err().map(in_words);
         let shown = ServerCertificate { expires: der::expires(end_entity), refused };
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(shown);
+        *self.shown.lock() = Some(shown);
         verified
     }
 

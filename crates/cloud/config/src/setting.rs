@@ -105,7 +105,7 @@ pub(crate) fn text_of(value: ConfigValue<'_>) -> Result<&str, String> {
     value.as_text().ok_or_else(|| "must be a text in quotation marks".into())
 }
 
-fn parsed<T: FromStr<Err: fmt::Display>>(value: ConfigValue<'_>) -> Result<T, String> {
+pub(crate) fn parsed<T: FromStr<Err: fmt::Display>>(value: ConfigValue<'_>) -> Result<T, String> {
     text_of(value)?.parse().map_err(|error: T::Err| error.to_string())
 }
 
@@ -125,6 +125,8 @@ macro_rules! parsed_texts {
         }
     )*};
 }
+
+pub(crate) use parsed_texts;
 
 parsed_texts! {
     Region: Self::as_str;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::setting::text_of;
+use crate::setting::{parsed, parsed_texts, text_of};
 use crate::{Allowed, ConfigValue, SettingValue};
 
 macro_rules! texts {
@@ -33,22 +33,6 @@ macro_rules! texts {
     )*};
 }
 
-macro_rules! settings {
-    ($($type:ident),*) => {$(
-        impl SettingValue for $type {
-            const ALLOWED: Allowed = Allowed::Text;
-
-            fn from_value(value: ConfigValue<'_>) -> Result<Self, String> {
-                text_of(value)?.parse()
-            }
-
-            fn to_value(&self) -> ConfigValue<'_> {
-                ConfigValue::Text(&self.0)
-            }
-        }
-    )*};
-}
-
 texts! {
     /// The number of an AWS account.
     AccountId: is_account, "must be the number of an AWS account: twelve digits in quotation marks";
@@ -61,7 +45,13 @@ texts! {
     ProfileName: is_line, "must be the name of an AWS profile, on one line";
 }
 
-settings!(AccountId, CertificateArn, DomainName, EmailAddress, ProfileName);
+parsed_texts! {
+    AccountId: Self::as_str;
+    CertificateArn: Self::as_str;
+    DomainName: Self::as_str;
+    EmailAddress: Self::as_str;
+    ProfileName: Self::as_str;
+}
 
 impl CertificateArn {
     pub(crate) fn region(&self) -> &str {

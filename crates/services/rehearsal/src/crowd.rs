@@ -2,11 +2,12 @@
 
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use page::PollText;
 use page::cookies::CookieJar;
+use parking_lot::{Mutex, MutexGuard};
 use pass::{Jwks, Verifier};
 use serde::Serialize;
 use tokio::sync::Notify;
@@ -151,7 +152,7 @@ impl Crowd {
     }
 
     pub(crate) fn notes(&self) -> MutexGuard<'_, VisitNotes> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.notes.lock()
     }
 
     pub(crate) fn door(&self) -> Url {
