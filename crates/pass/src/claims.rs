@@ -19,7 +19,7 @@ pub struct Claims {
     pub aud: String,
     /// The visitor: see [`subject`]. All passes of a visitor have the same.
     pub sub: String,
-    /// The visitor's ticket. Absent for somebody who never waited, because the room was off.
+    /// The visitor's ticket. Absent for somebody who came straight in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_position: Option<u64>,
     /// The number of the window that released the visitor, if one did. A guard's [report](crate::GuardReport) names it.

@@ -45,7 +45,7 @@ pub struct Wait {
     /// How many more are let in before the room ends by itself. Absent in a room without a stock.
     #[serde(skip_serializing_if = "Option::is_none")]
     stock: Option<u32>,
-    /// Whether the throttle holds the rate down.
+    /// Whether the throttle or a full shop holds the rate down.
     slow: bool,
     /// What the operator says: to those who wait, or to those who come too late.
     message: String,

@@ -277,8 +277,8 @@ fn refusals(recent: Option<RecentRefusals>, trouble: Option<WriteTrouble>) -> Op
 
 /// The value of a parameter as it is written in the URL.
 pub(crate) fn query_value<'a>(query: Option<&'a str>, name: &str) -> Option<&'a str> {
-    let pairs = query?.split('&').filter_map(|pair| pair.split_once('='));
-    pairs.into_iter().find_map(|(found, value)| (found == name).then_some(value))
+    let mut pairs = query?.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.find_map(|(found, value)| (found == name).then_some(value))
 }
 
 #[cfg(test)]

@@ -79,9 +79,7 @@ impl Limits {
             usize::try_from(descriptors.saturating_sub(Self::OWN_DESCRIPTORS)).unwrap_or(usize::MAX);
         Self { connections: connections.clamp(1, usual.connections), ..usual }
     }
-}
 
-impl Limits {
     /// A guard gets what the web server let through, 32 KiB in nginx, and the URL and the session once more, in headers of its own. Whose
     /// head is too large here never enters.
     pub fn of_guard() -> Self {

@@ -58,7 +58,7 @@ impl Turnout {
     /// Fewer say too little.
     const ENOUGH: u64 = 100;
 
-    /// In which time the windows have ended that count now.
+    /// In which time the windows have ended that count now. No window itself.
     pub fn counted_at(now: Timestamp, minute: Duration) -> Window {
         let end = now - minute * Self::CLAIM_MINUTES;
         Window { start: end - minute * Self::COUNTED_MINUTES, end }

@@ -40,11 +40,10 @@ impl GuardReports for AwsStore {
             let mut guards =
                 self.table.read(attempt, Key::Guards, GuardsItem::decode).await?.unwrap_or_default();
             report.clone().keep_among(&mut guards.reports);
+            let unchanged = expressions::if_has_version(guards.version);
             guards.version = guards.version.saturating_add(1);
             let item = guards.encode().map_err(PortError::broken(attempt))?;
-            let written =
-                self.table.put(attempt, item, expressions::if_version_precedes(guards.version)).await?;
-            if matches!(written, Written::Done(_)) {
+            if matches!(self.table.put(attempt, item, unchanged).await?, Written::Done(_)) {
                 return Ok(());
             }
         }

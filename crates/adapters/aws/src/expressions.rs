@@ -71,17 +71,8 @@ pub(crate) fn never() -> Statement {
     Statement::new("", "attribute_exists(#never)", [])
 }
 
-/// Puts the throttle's memory if the stored version is the one before this.
-pub(crate) fn if_version_precedes(version: u64) -> Statement {
-    let condition = match version {
-        1 => "attribute_not_exists(#id) OR #version = :before",
-        _ => "#version = :before",
-    };
-    Statement::new("", condition, [(":before", number(version.saturating_sub(1)))])
-}
-
-/// Puts the record of the keys if the stored one still has this version. A record of before has none.
-pub(crate) fn if_record_has_version(version: u64) -> Statement {
+/// Puts an item if the stored one still has this version. One that isn't there yet has none, nor has a record of the keys of before.
+pub(crate) fn if_has_version(version: u64) -> Statement {
     let condition = match version {
         0 => "attribute_not_exists(#version) OR #version = :before",
         _ => "#version = :before",
@@ -91,7 +82,7 @@ pub(crate) fn if_record_has_version(version: u64) -> Statement {
 
 /// Writes the record of the keys on the same condition.
 pub(crate) fn replace_record(record: &Item, version: u64) -> Statement {
-    let Statement { condition, values, .. } = if_record_has_version(version);
+    let Statement { condition, values, .. } = if_has_version(version);
     let mut statement = replace(record);
     statement.condition = condition;
     statement.values.extend(values);
@@ -479,10 +470,8 @@ mod tests {
             always(),
             if_absent(),
             never(),
-            if_version_precedes(1),
-            if_version_precedes(2),
-            if_record_has_version(0),
-            if_record_has_version(1),
+            if_has_version(0),
+            if_has_version(1),
             if_not_moved(),
             replace_record(&room, 8),
             lease(64, Timestamp::from_millis(1)),

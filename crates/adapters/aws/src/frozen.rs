@@ -208,7 +208,7 @@ fn items_keep_their_attributes() {
         updated(Key::Progress, &expressions::reset_progress()),
         updated(Key::Tickets, &expressions::reset_tickets()),
         updated(Key::Tickets, &expressions::lease(1, Timestamp::default())),
-        updated(Key::Throttle, &expressions::if_version_precedes(1)),
+        updated(Key::Throttle, &expressions::if_has_version(0)),
         updated(Key::Permits, &expressions::take_first_permits(&permits, 1, now)),
         updated(Key::Permits, &expressions::counting_straight(expressions::reset_permits(), 1)),
         updated(Key::Permits, &expressions::count_newcomers(Timestamp::from_millis(SLICE.index.into()), 1))

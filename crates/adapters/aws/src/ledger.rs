@@ -104,7 +104,7 @@ impl ThrottleStore for AwsStore {
     async fn remember(&self, memory: ThrottleMemory) -> PortResult<bool> {
         let attempt = "write the throttle's memory";
         let item = encode_memory(&memory).map_err(PortError::broken(attempt))?;
-        let when = expressions::if_version_precedes(memory.version);
+        let when = expressions::if_has_version(memory.version.saturating_sub(1));
         let written = self.table.put(attempt, item, when).await?;
         Ok(matches!(written, Written::Done(_)))
     }

@@ -128,7 +128,7 @@ impl KeyBoard for AwsStore {
 impl Keys for AwsStore {
     async fn publish_keys(&self, mut record: KeyRecord) -> PortResult<bool> {
         let attempt = "publish the keys";
-        let when = expressions::if_record_has_version(record.version);
+        let when = expressions::if_has_version(record.version);
         record.version += 1;
         let item = encode_record(attempt, &record)?;
         Ok(matches!(self.table.put(attempt, item, when).await?, Written::Done(_)))

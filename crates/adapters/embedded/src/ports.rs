@@ -245,20 +245,17 @@ impl TurnoutCount for EmbeddedStore {
 
     async fn turnout(&self, ended: Window) -> PortResult<Turnout> {
         self.read("count who came", |transaction| {
-            let last_before: Option<u64> =
-                read_single(&transaction.open_table(SINGLE)?, single::LAST_PLAN_BEFORE_EPOCH)?;
             let (plans, slices) = (transaction.open_table(PLAN)?, transaction.open_table(SLICE)?);
             let came = open_if_any(transaction, CAME)?;
             let mut turnout = Turnout::default();
-            for entry in plans.range(last_before.map_or(0, |last| last + 1)..)?.rev() {
-                let (number, plan) = entry?;
-                let plan: Plan = from_json(plan.value(), "plan")?;
+            for plan in newest_of_epoch(transaction, &plans)? {
+                let plan = plan?;
                 if plan.window.end < ended.start {
                     break;
                 }
                 if plan.window.end < ended.end {
-                    turnout.released += recorded(&slices, number.value())?;
-                    let came = came.as_ref().map(|came| came.get(number.value())).transpose()?.flatten();
+                    turnout.released += recorded(&slices, plan.number)?;
+                    let came = came.as_ref().map(|came| came.get(plan.number)).transpose()?.flatten();
                     turnout.came += came.map_or(0, |came| came.value());
                 }
             }
@@ -298,12 +295,10 @@ impl ActiveVisitors for EmbeddedStore {
         // Before the counts: whatever a slice that is over has admitted is among them.
         let over = self.shared.over.lock().clone();
         self.read("count whom the latest windows let in", |transaction| {
-            let last_before: Option<u64> =
-                read_single(&transaction.open_table(SINGLE)?, single::LAST_PLAN_BEFORE_EPOCH)?;
             let (plans, slices) = (transaction.open_table(PLAN)?, transaction.open_table(SLICE)?);
             let mut counts = Vec::new();
-            for entry in plans.range(last_before.map_or(0, |last| last + 1)..)?.rev() {
-                let plan: Plan = from_json(entry?.1.value(), "plan")?;
+            for plan in newest_of_epoch(transaction, &plans)? {
+                let plan = plan?;
                 if plan.window.end < since {
                     break;
                 }
@@ -323,6 +318,17 @@ impl ActiveVisitors for EmbeddedStore {
         let keep = move |room: &mut Room| room.while_full = lately;
         self.change_room("keep how many the full shop lets in", None, keep).await.map(drop)
     }
+}
+
+/// The plans of this epoch, the newest first.
+fn newest_of_epoch(
+    transaction: &ReadTransaction,
+    plans: &impl ReadableTable<u64, &'static [u8]>,
+) -> Result<impl Iterator<Item = Result<Plan, TableError>>, TableError> {
+    let last_before: Option<u64> =
+        read_single(&transaction.open_table(SINGLE)?, single::LAST_PLAN_BEFORE_EPOCH)?;
+    let entries = plans.range(last_before.map_or(0, |last| last + 1)..)?.rev();
+    Ok(entries.map(|entry| from_json(entry?.1.value(), "plan")))
 }
 
 /// What the slices of a plan that were taken have admitted, once their consumers have said that they are over, or none can run any more.

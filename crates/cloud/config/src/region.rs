@@ -97,15 +97,15 @@ impl Region {
     /// The known region of the same area and number whose direction is written almost like this. A new region has another number or
     /// area, or lies elsewhere.
     fn meant(&self) -> Option<&'static str> {
-        let split = |code: &'_ str| {
+        fn parts(code: &str) -> Option<[&str; 3]> {
             let (area, rest) = code.split_once('-')?;
             let (direction, number) = rest.rsplit_once('-')?;
-            Some([area, direction, number].map(ToOwned::to_owned))
-        };
-        let [area, direction, number] = split(&self.0).filter(|_| self.place().is_none())?;
+            Some([area, direction, number])
+        }
+        let [area, direction, number] = parts(&self.0).filter(|_| self.place().is_none())?;
         let is_meant = |known: &&str| {
-            split(known).is_some_and(|known| {
-                known[0] == area && known[2] == number && distance(&known[1], &direction) == 1
+            parts(known).is_some_and(|known| {
+                known[0] == area && known[2] == number && distance(known[1], direction) == 1
             })
         };
         KNOWN_REGIONS.iter().map(|(code, _)| *code).find(is_meant)
