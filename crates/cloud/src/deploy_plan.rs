@@ -21,6 +21,7 @@ use crate::setting_change::SettingChange;
 use crate::shop_check::ShopCheck;
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
 use crate::template::EdgeFirewall;
+use crate::url_change::warning_of_domain;
 use crate::warnings::{self, PlanWarning};
 use crate::{Account, Bundle, CloudError, bundle};
 
@@ -131,6 +132,7 @@ impl Account {
         if action == DeployAction::Create {
             warnings.extend(warnings::of_region(config, &self.region));
         }
+        warnings.extend(existing.and_then(|existing| warning_of_domain(existing, config)));
         let is_kept = matches!(action, DeployAction::Update | DeployAction::Resume { .. });
         let kept = found.as_ref().filter(|_| is_kept);
         let settings = kept.map(|kept| SettingChange::of(config, kept)).transpose()?;

@@ -27,7 +27,6 @@ mod control;
 mod deploy;
 mod deploy_plan;
 mod deployed_room;
-mod edge_move;
 mod edge_stack;
 mod entered;
 mod error;
@@ -54,6 +53,7 @@ mod smoke_client;
 mod stack;
 mod stack_check;
 pub mod template;
+mod url_change;
 mod warm_capacity;
 mod warnings;
 
