@@ -52,6 +52,8 @@ mod smoke_check;
 mod smoke_client;
 mod stack;
 mod stack_check;
+#[cfg(test)]
+mod stub_aws;
 pub mod template;
 mod url_change;
 mod warm_capacity;

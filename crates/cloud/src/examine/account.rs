@@ -80,8 +80,8 @@ fn judge_stack(found: Option<&StackCheck>, lack: Option<String>, room: &RoomId) 
     let deploy = format!("deploy again, which keeps the line: beekeeper deploy {room}");
     let Some(found) = found else {
         let text = format!(
-            "the room is not deployed yet; its page, keys, certificate, alarms and dead letters are checked after: beekeeper \
-             deploy {room}"
+            "the room is not deployed yet, with these credentials and in this region; its page, keys, certificate, alarms and dead \
+             letters are checked after: beekeeper deploy {room}"
         );
         return vec![DoctorCheck::not_checked(STACK, text)];
     };

@@ -208,7 +208,12 @@ async fn a_room_that_does_not_exist_is_not_found() {
         error.to_string(),
         "could not find the stack beekeeper-nobody in us-east-1 of account 000000000000"
     );
-    assert_eq!(error.advice(), Some("run: beekeeper deploy nobody"));
+    let advice = error.advice().unwrap();
+    assert!(
+        advice.starts_with("if somebody has deployed the room, take their configuration file"),
+        "{advice}"
+    );
+    assert!(advice.ends_with("if nobody has, run: beekeeper deploy nobody"), "{advice}");
 }
 
 #[tokio::test]
