@@ -41,6 +41,15 @@ async fn destroyed(destroy: &Destroy, json: bool, yes: bool, begun: &AtomicBool)
     let tell = |event: DeployEvent| progress.show(&event);
     let removal = account.destroy(&destroy.name, &tell).await?;
     drop(progress);
+    // What was removed is told first: the file may not be writable.
+    let said = if json {
+        let destroyed = serde_json::json!({
+            "event": "destroyed", "room": destroy.name, "removal": removal, "report": kept,
+        });
+        say(&destroyed.to_string())
+    } else {
+        say(&removal.told(&destroy.name))
+    };
     if !removal.removed.is_empty() {
         folder.forget_account(&destroy.name)?;
     } else if config.account.is_some() {
@@ -53,13 +62,7 @@ async fn destroyed(destroy: &Destroy, json: bool, yes: bool, begun: &AtomicBool)
             account.region,
         ));
     }
-    if json {
-        return Ok(say(&serde_json::json!({
-            "event": "destroyed", "room": destroy.name, "removal": removal, "report": kept,
-        })
-        .to_string())?);
-    }
-    Ok(say(&removal.told(&destroy.name))?)
+    Ok(said?)
 }
 
 /// Saves what the room knows of its events, because that is removed with it. Returns where it is: none if there is no
