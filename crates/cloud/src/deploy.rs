@@ -120,7 +120,7 @@ impl Account {
         bucket.keep_only(&deployment.keys()).await?;
         if !config.has_edge_firewall() {
             // Whether this deployment ended the need for it, or one that was interrupted.
-            edge.remove_unneeded(existing.as_ref(), on_event).await?;
+            drop(edge.remove(existing.as_ref(), on_event).await?);
         }
         Ok(room)
     }
