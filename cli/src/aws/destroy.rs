@@ -7,8 +7,8 @@ use anyhow::Result;
 use cloud::{Account, CloudErrorKind, DeployEvent};
 use report::{EventReport, KeptRecords, ReportRange};
 use rooms::ConfigFolder;
-use waitroom::MinuteRecord;
-use waitroom::ports::{LineLength, Store};
+use waitroom::ports::{LineLength, PortResult, Store};
+use waitroom::{MinuteRecord, with_causes};
 
 use super::kept_files::keep;
 use super::progress::{ProgressDisplay, interruptible};
@@ -29,14 +29,11 @@ async fn destroyed(destroy: &Destroy, json: bool, yes: bool, begun: &AtomicBool)
     let folder = ConfigFolder::of_this_user()?;
     let config = folder.load(&destroy.name)?;
     let account = Account::sign_in(&access(&config)?).await?;
-    let waiting = waiting(&account, destroy).await;
+    let consequence = consequence(&account, destroy).await?;
     if yes {
-        // With --yes, a line that cannot be counted does not stop the removal.
-        if let Ok(waiting) = waiting {
-            note(&waiting);
-        }
+        note(&consequence);
     } else {
-        ask::confirm(&waiting?, &format!("Remove the room {} permanently?", destroy.name))?;
+        ask::confirm(&consequence, &format!("Remove the room {} permanently?", destroy.name))?;
     }
     let kept = if destroy.no_report { None } else { keep_report(&account, destroy).await? };
     begun.store(true, Ordering::Relaxed);
@@ -44,6 +41,15 @@ async fn destroyed(destroy: &Destroy, json: bool, yes: bool, begun: &AtomicBool)
     let tell = |event: DeployEvent| progress.show(&event);
     let removal = account.destroy(&destroy.name, &tell).await?;
     drop(progress);
+    // What was removed is told first: the file may not be writable.
+    let said = if json {
+        let destroyed = serde_json::json!({
+            "event": "destroyed", "room": destroy.name, "removal": removal, "report": kept,
+        });
+        say(&destroyed.to_string())
+    } else {
+        say(&removal.told(&destroy.name))
+    };
     if !removal.removed.is_empty() {
         folder.forget_account(&destroy.name)?;
     } else if config.account.is_some() {
@@ -56,13 +62,7 @@ async fn destroyed(destroy: &Destroy, json: bool, yes: bool, begun: &AtomicBool)
             account.region,
         ));
     }
-    if json {
-        return Ok(say(&serde_json::json!({
-            "event": "destroyed", "room": destroy.name, "removal": removal, "report": kept,
-        })
-        .to_string())?);
-    }
-    Ok(say(&removal.told(&destroy.name))?)
+    Ok(said?)
 }
 
 /// Saves what the room knows of its events, because that is removed with it. Returns where it is: none if there is no
@@ -96,17 +96,45 @@ async fn keep_report(account: &Account, destroy: &Destroy) -> Result<Option<Path
     Ok(Some(json))
 }
 
-/// How many visitors would lose their places. An incomplete room has no line to count.
-async fn waiting(account: &Account, destroy: &Destroy) -> Result<String> {
+/// What the removal does to those who wait. An incomplete room has no line to count.
+async fn consequence(account: &Account, destroy: &Destroy) -> Result<String> {
     match account.room(&destroy.name).await {
-        Ok(room) => Ok(match room.store().line().waiting().await? {
-            0 => "No visitors wait".to_owned(),
-            1 => "One visitor waits, and loses their place".to_owned(),
-            waiting => format!("About {waiting} visitors wait, and lose their places"),
-        }),
+        Ok(room) => Ok(of_room(room.is_being_removed(), room.store().line().waiting()).await),
         Err(error) if error.kind() == CloudErrorKind::NotFound => {
             Ok("The room is missing or incomplete".to_owned())
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+/// A line that cannot be counted does not stop the removal, and one that may be gone is not asked.
+async fn of_room(is_being_removed: bool, waiting: impl Future<Output = PortResult<u64>>) -> String {
+    if is_being_removed {
+        return "Its removal has begun".to_owned();
+    }
+    match waiting.await {
+        Ok(0) => "No visitors wait".to_owned(),
+        Ok(1) => "One visitor waits, and loses their place".to_owned(),
+        Ok(waiting) => format!("About {waiting} visitors wait, and lose their places"),
+        Err(error) => {
+            format!("Whoever waits loses their place; how many do isn't known: {}", with_causes(&error))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use waitroom::ports::{Fault, PortError};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_line_that_is_gone_or_unknown_does_not_keep_a_room_from_being_removed() {
+        let told = of_room(true, async { panic!("the queue may be gone, so nobody asks it") });
+        assert_eq!(told.await, "Its removal has begun");
+        assert_eq!(of_room(false, async { Ok(7) }).await, "About 7 visitors wait, and lose their places");
+        let error = PortError::new("count the line", Fault::Broken, "AccessDenied: no");
+        let told = of_room(false, async { Err(error) }).await;
+        assert!(told.ends_with("isn't known: could not count the line: AccessDenied: no"), "{told}");
     }
 }

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use cloud::{Bundle, DeployEvent, FunctionPackage, Resource};
+use cloud::{Bundle, CloudError, CloudErrorKind, DeployEvent, FunctionPackage, Resource};
 use config::Architecture;
 use tokio::task::JoinHandle;
 use waitroom::RoomId;
 
+use crate::ending;
 use crate::exit::{Exit, Failure};
 use crate::printer::{LiveLine, say};
 use crate::runtime::asked_to_stop;
@@ -22,15 +23,26 @@ pub(crate) async fn interruptible(
     work: impl Future<Output = Result<()>>,
 ) -> Result<()> {
     let asked_to_stop = asked_to_stop()?;
-    tokio::select! {
-        done = work => return done,
-        () = asked_to_stop => {}
+    let stopped = tokio::select! {
+        done = work => done,
+        () = asked_to_stop => Err(Failure::interrupted().into()),
+    };
+    stopped.map_err(|error| if begun.load(Ordering::Relaxed) { midway(error, command, room) } else { error })
+}
+
+/// The error of a command that has begun to change the room, if AWS goes on without it.
+fn midway(error: anyhow::Error, command: &str, room: &RoomId) -> anyhow::Error {
+    let again = format!("to follow it, run again: beekeeper {command} {room}");
+    if ending::exit(&error) == Exit::Interrupted {
+        return Failure::new(Exit::Interrupted, "interrupted; AWS continues").advising(again).into();
     }
-    if !begun.load(Ordering::Relaxed) {
-        return Err(Failure::interrupted().into());
+    let is_expired = |cause: &CloudError| cause.kind() == CloudErrorKind::ExpiredCredentials;
+    if !error.chain().any(|cause| cause.downcast_ref().is_some_and(is_expired)) {
+        return error;
     }
-    let interrupted = Failure::new(Exit::Interrupted, "interrupted; AWS continues");
-    Err(interrupted.advising(format!("to follow it, run again: beekeeper {command} {room}")).into())
+    let sign_in = ending::advice(&error).unwrap_or_default();
+    let advice = format!("{sign_in}. AWS continues meanwhile; {again}");
+    Failure::new(ending::exit(&error), format!("{error:#}")).advising(advice).into()
 }
 
 /// The function packages in this program: architecture and zip. Only `cargo xtask dist` includes them: see `build.rs`.
@@ -148,4 +160,39 @@ fn line(resource: &Resource) -> String {
     let status = resource.status.to_lowercase().replace('_', " ");
     let reason = resource.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
     format!("  {:<28} {:<34} {status}{reason}", resource.name, resource.kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use waitroom::ports::{Fault, PortError};
+
+    use super::*;
+
+    /// What a command is told that stopped so, before and after it had begun.
+    async fn told(error: fn() -> anyhow::Error) -> [(Exit, String); 2] {
+        let room = "sale".parse().unwrap();
+        let mut told = Vec::new();
+        for begun in [false, true] {
+            let work = async { Err(error()) };
+            let error = interruptible("deploy", &room, &AtomicBool::new(begun), work).await.unwrap_err();
+            told.push((ending::exit(&error), ending::advice(&error).unwrap_or_default()));
+        }
+        told.try_into().unwrap()
+    }
+
+    fn failed(why: &str) -> anyhow::Error {
+        CloudError::from_port("read the room", PortError::new("read it", Fault::Broken, why)).into()
+    }
+
+    #[tokio::test]
+    async fn whoever_is_stopped_midway_reads_that_aws_goes_on() {
+        let again = "AWS continues meanwhile; to follow it, run again: beekeeper deploy sale";
+        let [before, after] = told(|| failed("ExpiredToken: it is expired")).await;
+        assert_eq!(before, (Exit::Denied, "sign in to AWS again".to_owned()));
+        assert_eq!(after, (Exit::Denied, format!("sign in to AWS again. {again}")));
+        let [before, after] = told(|| failed("AccessDenied: no")).await;
+        assert_eq!(before, after, "what AWS refuses does not go on");
+        let [_, interrupted] = told(|| Failure::interrupted().into()).await;
+        assert_eq!(interrupted.1, "to follow it, run again: beekeeper deploy sale");
+    }
 }

@@ -13,12 +13,14 @@ use aws_sdk_s3::config::Config;
 use aws_sdk_s3::error::BuildError;
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::{
-    BucketLocationConstraint, CreateBucketConfiguration, PublicAccessBlockConfiguration,
+    BucketLocationConstraint, CreateBucketConfiguration, Object, PublicAccessBlockConfiguration,
     ServerSideEncryption, ServerSideEncryptionByDefault, ServerSideEncryptionConfiguration,
     ServerSideEncryptionRule, Tag, Tagging,
 };
+use clock::SystemClock;
 use tokio::time::{Instant, sleep};
-use waitroom::RoomId;
+use waitroom::ports::Clock;
+use waitroom::{RoomId, Timestamp};
 
 use crate::aws_errors::code;
 use crate::error::OrIncomplete;
@@ -28,6 +30,9 @@ use crate::{Account, CloudError, CloudErrorKind, names};
 /// bucket while another request changes it. Both are retried for this long.
 const RETRY_FOR: Duration = Duration::from_mins(3);
 const RETRY_EVERY: Duration = Duration::from_secs(2);
+
+/// A deployment that is running may need what was uploaded so shortly before.
+const FRESH: Duration = Duration::from_hours(1);
 
 /// A package has some megabytes, and a laptop may be on a slow network.
 const UPLOAD_TIMEOUT: Duration = Duration::from_mins(10);
@@ -171,9 +176,15 @@ impl<'a> ArtefactBucket<'a> {
         }
     }
 
-    /// Deletes all objects but these.
+    /// Deletes all objects but these, and those that somebody else may have uploaded for a deployment that is running.
     pub(crate) async fn keep_only(&self, keys: &BTreeSet<String>) -> Result<(), CloudError> {
-        self.delete_objects(&self.name, |key| keys.contains(key)).await
+        let now = SystemClock.now();
+        let is_fresh = |object: &Object| {
+            let uploaded = object.last_modified().and_then(|at| u64::try_from(at.to_millis().ok()?).ok());
+            uploaded.is_some_and(|at| now.since(Timestamp::from_millis(at)) < FRESH)
+        };
+        let is_kept = |object: &Object| object.key().is_some_and(|key| keys.contains(key));
+        self.delete_objects(&self.name, |object| is_kept(object) || is_fresh(object)).await
     }
 
     /// Deletes an object. It need not exist.
@@ -210,7 +221,7 @@ impl<'a> ArtefactBucket<'a> {
         self.delete_objects(bucket, |_| false).await
     }
 
-    async fn delete_objects(&self, bucket: &str, keep: impl Fn(&str) -> bool) -> Result<(), CloudError> {
+    async fn delete_objects(&self, bucket: &str, keep: impl Fn(&Object) -> bool) -> Result<(), CloudError> {
         let attempt = format!("empty the bucket {bucket}");
         let (owner, errors) = (&self.account.id, &self.account.errors);
         let mut next_page = None;
@@ -222,8 +233,9 @@ impl<'a> ArtefactBucket<'a> {
                 Err(error) => return Err(errors.call_failed(attempt, error)),
             };
             for object in page.contents.unwrap_or_default() {
+                let is_kept = keep(&object);
                 let key = object.key.or_incomplete(&attempt, "the key of an object")?;
-                if !keep(&key) {
+                if !is_kept {
                     let delete = self.s3.delete_object().bucket(bucket).key(key).expected_bucket_owner(owner);
                     delete.send().await.map_err(|error| errors.call_failed(&attempt, error))?;
                 }
@@ -242,4 +254,34 @@ fn encryption() -> Result<ServerSideEncryptionConfiguration, BuildError> {
         ServerSideEncryptionByDefault::builder().sse_algorithm(ServerSideEncryption::Aes256).build()?;
     let rule = ServerSideEncryptionRule::builder().apply_server_side_encryption_by_default(algorithm).build();
     ServerSideEncryptionConfiguration::builder().rules(rule).build()
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_s3::primitives::{DateTime, DateTimeFormat};
+
+    use super::*;
+    use crate::stub_aws;
+
+    #[tokio::test]
+    async fn what_somebody_else_may_have_just_uploaded_is_kept() {
+        let (account, asked) = stub_aws::account(|request| {
+            if request.starts_with("DELETE") {
+                return (204, String::new());
+            }
+            let now = i64::try_from(SystemClock.now().as_millis()).unwrap();
+            let object = |key: &str, minutes: i64| {
+                let at = DateTime::from_millis(now - 60_000 * minutes).fmt(DateTimeFormat::DateTime).unwrap();
+                format!("<Contents><Key>{key}</Key><LastModified>{at}</LastModified></Contents>")
+            };
+            let objects = object("ours", 90) + &object("of-before", 61) + &object("of-somebody-else", 59);
+            (200, format!("<ListBucketResult>{objects}</ListBucketResult>"))
+        })
+        .await;
+        let bucket = ArtefactBucket::new(&account, &"sale".parse().unwrap());
+        bucket.keep_only(&["ours".to_owned()].into()).await.unwrap();
+        let asked = asked.lock().unwrap();
+        let deleted: Vec<_> = asked.iter().filter(|request| request.starts_with("DELETE")).collect();
+        assert!(deleted.len() == 1 && deleted[0].contains("/of-before?"), "{asked:?}");
+    }
 }

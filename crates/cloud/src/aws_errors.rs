@@ -222,6 +222,16 @@ fn recognise(code: &str, sentence: &str) -> Option<(CloudErrorKind, Remedy)> {
         let advice = "the account's functions were reserved meanwhile; run the same command again, which reserves only \
                       what is left";
         (CloudErrorKind::LimitReached, advice.to_owned())
+    // CloudFormation's answers to two runs at once. Other services' words are alike, so these codes are not looked for in a sentence.
+    } else if ["ChangeSetNotFound", "InvalidChangeSetStatus", "AlreadyExistsException"].contains(&code)
+        || says(&[
+            "_IN_PROGRESS state and can",
+            "cannot be deleted while in status",
+            "cannot be created with the changeSet",
+        ])
+    {
+        let advice = "somebody else is deploying or removing this room; run the same command again, which waits for them";
+        (CloudErrorKind::Other, advice.to_owned())
     } else if says(&["HandlerErrorCode: AlreadyExists"]) {
         let advice = "something else in the account has this name; remove it, and run the same command again";
         (CloudErrorKind::NameTaken, advice.to_owned())
@@ -303,6 +313,8 @@ mod tests {
         SdkError::dispatch_failure(ConnectorError::other(link.unwrap(), None))
     }
 
+    const TWO_AT_ONCE: &str = "run the same command again, which waits for them";
+
     #[test]
     fn an_error_response_comes_with_advice() {
         let denied = "User: arn:aws:sts::123456789012:assumed-role/Developer/anna is not authorized to perform: \
@@ -366,6 +378,49 @@ mod tests {
                  below its minimum value of [100].",
                 CloudErrorKind::LimitReached,
                 "run the same command again",
+            ),
+            (
+                "ChangeSetNotFound",
+                404,
+                "ChangeSet [arn:aws:cloudformation:eu-central-1:1:changeSet/beekeeper-deploy/1] does not exist",
+                CloudErrorKind::Other,
+                TWO_AT_ONCE,
+            ),
+            (
+                "InvalidChangeSetStatus",
+                400,
+                "ChangeSet [beekeeper-deploy] cannot be executed in its current execution status of [OBSOLETE]",
+                CloudErrorKind::Other,
+                TWO_AT_ONCE,
+            ),
+            (
+                "AlreadyExistsException",
+                400,
+                "ChangeSet beekeeper-deploy already exists for stack beekeeper-sale",
+                CloudErrorKind::Other,
+                TWO_AT_ONCE,
+            ),
+            (
+                "ValidationError",
+                400,
+                "Stack:arn:aws:cloudformation:eu-central-1:1:stack/beekeeper-sale/1 is in UPDATE_IN_PROGRESS state and can \
+                 not be updated.",
+                CloudErrorKind::Other,
+                TWO_AT_ONCE,
+            ),
+            (
+                "ValidationError",
+                400,
+                "Stack [beekeeper-sale] already exists and cannot be created with the changeSet [beekeeper-deploy].",
+                CloudErrorKind::Other,
+                TWO_AT_ONCE,
+            ),
+            (
+                "ValidationError",
+                400,
+                "Stack [beekeeper-sale] cannot be deleted while in status UPDATE_IN_PROGRESS",
+                CloudErrorKind::Other,
+                TWO_AT_ONCE,
             ),
         ];
         for (code, status, message, kind, advice) in table {

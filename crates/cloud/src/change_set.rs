@@ -70,15 +70,34 @@ pub(crate) async fn apply(
     existing: Option<&StackState>,
     on_event: OnEvent<'_>,
 ) -> Result<(), CloudError> {
+    let loses_page = loses_page(existing, &content);
     report_step(on_event, DeployStep::Plan, "let CloudFormation compute the changes");
     if let Some(change_set) = create_change_set(stack, content, existing, DEPLOY_CHANGE_SET).await? {
         let action = if existing.is_some() { "update" } else { "create" };
         report_step(on_event, DeployStep::Stack, format!("{action} the stack {}", stack.name));
-        execute(stack, &change_set, action, on_event).await
+        let executed = execute(stack, &change_set, action, on_event).await;
+        if executed.is_err() && loses_page {
+            on_event(DeployEvent::Warning {
+                text: "visitors may see the built-in page now, whether or not AWS took this update back"
+                    .into(),
+                advice: Some(
+                    "deploy again; to have your own page back, name it in the room's file first".into(),
+                ),
+            });
+        }
+        executed
     } else {
         report_step(on_event, DeployStep::Stack, format!("the stack {} is up to date", stack.name));
         Ok(())
     }
+}
+
+/// Whether the update replaces the operator's page by the built-in one. The setup function does so early, and a rollback can't bring
+/// back what was uploaded.
+fn loses_page(existing: Option<&StackState>, content: &StackContent) -> bool {
+    let was_own =
+        existing.and_then(|existing| existing.parameters.get("Page")).is_some_and(|page| page == "custom");
+    was_own && content.parameters.get("Page").is_some_and(|page| page == "built-in")
 }
 
 /// What would change in a stack that exists. Nothing is changed.
@@ -242,5 +261,59 @@ async fn execute(
         _ => Err(watch
             .error(attempt, state.as_ref())
             .or_advice("AWS rolled the changes back; solve this problem, and run the same command again")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use crate::stub_aws;
+
+    /// A stack whose next update AWS takes back.
+    fn answer(request: &str, is_executed: &AtomicBool) -> String {
+        let (_, action) = request.split_once("Action=").unwrap();
+        let (action, _) = action.split_once('&').unwrap();
+        let result = match action {
+            "CreateChangeSet" => "<Id>changes</Id><StackId>stack</StackId>",
+            "DescribeChangeSet" => "<Status>CREATE_COMPLETE</Status>",
+            "DescribeStacks" => {
+                "<Stacks><member><StackId>stack</StackId><StackStatus>UPDATE_ROLLBACK_COMPLETE</StackStatus></member></Stacks>"
+            }
+            "DescribeStackEvents" if is_executed.load(Ordering::Relaxed) => {
+                "<StackEvents><member><EventId>1</EventId><PhysicalResourceId>stack</PhysicalResourceId></member></StackEvents>"
+            }
+            _ => "",
+        };
+        is_executed.fetch_or(action == "ExecuteChangeSet", Ordering::Relaxed);
+        format!("<{action}Response><{action}Result>{result}</{action}Result></{action}Response>")
+    }
+
+    /// What is told when an update to this page is taken back.
+    async fn warnings(page: &str) -> Vec<String> {
+        let is_executed = AtomicBool::new(false);
+        let (account, _) = stub_aws::account(move |request| (200, answer(request, &is_executed))).await;
+        let stack = RoomStack::new(&account, &"sale".parse().unwrap());
+        let existing = StackState::with([("Page".into(), "custom".into())].into());
+        let parameters = [("Page".into(), page.into())].into();
+        let content = StackContent { template: TemplateSource::Text("{}".into()), parameters };
+        let warnings = Mutex::new(Vec::new());
+        let on_event = |event| {
+            if let DeployEvent::Warning { text, .. } = event {
+                warnings.lock().unwrap().push(text);
+            }
+        };
+        let error = apply(&stack, content, Some(&existing), &on_event).await.unwrap_err();
+        assert!(error.advice().unwrap().starts_with("AWS rolled the changes back"), "{error:?}");
+        warnings.into_inner().unwrap()
+    }
+
+    #[tokio::test]
+    async fn whoever_took_their_page_out_in_vain_reads_that_it_may_be_gone() {
+        assert_eq!(warnings("custom").await, [""; 0]);
+        let told = warnings("built-in").await;
+        assert!(told.len() == 1 && told[0].starts_with("visitors may see the built-in page now"), "{told:?}");
     }
 }

@@ -67,7 +67,7 @@ impl<'a> Deployment<'a> {
     }
 
     /// Whether the stack has the functions and the template of this deployment. A deployment deletes every other template
-    /// at its end. A pipeline of the operator's own uploads none here, so only its functions are compared.
+    /// at its end, but one that is younger than an hour. A pipeline of the operator's own uploads none here, so only its functions are compared.
     pub(crate) async fn is_of(&self, stack: &StackState) -> Result<bool, CloudError> {
         let has_functions = stack.parameters.get("PageVersion") == Some(&self.package.page_version());
         Ok(has_functions
@@ -120,7 +120,7 @@ impl Account {
         bucket.keep_only(&deployment.keys()).await?;
         if !config.has_edge_firewall() {
             // Whether this deployment ended the need for it, or one that was interrupted.
-            edge.remove_unneeded(existing.as_ref(), on_event).await?;
+            drop(edge.remove(existing.as_ref(), on_event).await?);
         }
         Ok(room)
     }

@@ -17,9 +17,11 @@ use crate::bundle::unreadable;
 use crate::forecast::Forecast;
 use crate::limits::LimitReading;
 use crate::reservation::ReservationPlan;
+use crate::setting_change::SettingChange;
 use crate::shop_check::ShopCheck;
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
 use crate::template::EdgeFirewall;
+use crate::url_change::warning_of_domain;
 use crate::warnings::{self, PlanWarning};
 use crate::{Account, Bundle, CloudError, bundle};
 
@@ -33,6 +35,8 @@ pub struct DeployPlan {
     pub region: String,
     pub architecture: Architecture,
     pub action: DeployAction,
+    /// The settings that change in a stack which is kept.
+    pub settings: Vec<SettingChange>,
     /// How many resources of each type the room will have.
     pub resources: BTreeMap<String, usize>,
     pub limits: Vec<LimitReading>,
@@ -128,6 +132,10 @@ impl Account {
         if action == DeployAction::Create {
             warnings.extend(warnings::of_region(config, &self.region));
         }
+        warnings.extend(existing.and_then(|existing| warning_of_domain(existing, config)));
+        let is_kept = matches!(action, DeployAction::Update | DeployAction::Resume { .. });
+        let kept = found.as_ref().filter(|_| is_kept);
+        let settings = kept.map(|kept| SettingChange::of(config, kept)).transpose()?;
         Ok(DeployPlan {
             room: config.room.to_string(),
             account: self.id.clone(),
@@ -135,6 +143,7 @@ impl Account {
             region: self.region.clone(),
             architecture,
             action,
+            settings: settings.unwrap_or_default(),
             resources: count_resources(config, architecture)?,
             warnings,
             limits,

@@ -74,15 +74,20 @@ impl Account {
         let stack = RoomStack::new(self, room);
         let not_found = |reason: String| {
             CloudError::new(CloudErrorKind::NotFound, format!("find {}", stack.description()), reason)
-                .with_advice(format!("run: beekeeper deploy {room}"))
         };
-        let found = stack.find().await?.ok_or_else(|| not_found("it does not exist".into()))?;
+        let found = stack.find().await?.ok_or_else(|| {
+            not_found("it does not exist".into()).with_advice(format!(
+                "if somebody has deployed the room, take their configuration file, or set its region, account and aws_profile in yours; \
+                 if nobody has, run: beekeeper deploy {room}"
+            ))
+        })?;
         let output = |name: &str| {
             found.outputs.get(name).cloned().ok_or_else(|| {
                 not_found(match next_step(Some(&found.status)) {
                     NextStep::Wait => format!("an operation on it is still running ({})", found.status),
                     _ => format!("it is incomplete ({}): the output {name} is missing", found.status),
                 })
+                .with_advice(format!("run: beekeeper deploy {room}"))
             })
         };
         let urls = Urls {
@@ -209,5 +214,33 @@ impl DeployedRoom {
         let answer = answer.map_err(|error| self.account.errors.call_failed(&attempt, error))?;
         let count = answer.attributes.and_then(|attributes| attributes.get(&attribute)?.parse().ok());
         count.or_incomplete(&attempt, "the number of messages")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stub_aws;
+
+    /// Somebody else's credentials or region, most likely: a second room would help nobody.
+    #[tokio::test]
+    async fn whoever_looks_in_the_wrong_account_is_not_sent_to_make_a_second_room() {
+        let (account, _) = stub_aws::account(|_| {
+            let error =
+                "<Code>ValidationError</Code><Message>Stack with id beekeeper-sale does not exist</Message>";
+            (400, format!("<ErrorResponse><Error>{error}</Error></ErrorResponse>"))
+        })
+        .await;
+        let error = account.room(&"sale".parse().unwrap()).await.unwrap_err();
+        assert_eq!(error.kind(), CloudErrorKind::NotFound);
+        assert_eq!(
+            error.to_string(),
+            "could not find the stack beekeeper-sale in eu-central-1 of account 123456789012"
+        );
+        let advice = error.advice().unwrap();
+        assert!(
+            advice.starts_with("if somebody has deployed the room, take their configuration file"),
+            "{advice}"
+        );
     }
 }

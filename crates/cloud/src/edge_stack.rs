@@ -82,29 +82,26 @@ impl EdgeStack {
         Ok((existing.outputs.get(FIREWALL).cloned(), changes))
     }
 
-    /// Removes the stack of a room that `existing` was before. Where nobody may look for it, a room without a firewall goes on.
-    pub(crate) async fn remove_unneeded(
+    /// Removes the stack beside a room that was `room` before. Returns whether it was there, or why nobody may look: that is an error
+    /// only of a room which had a firewall.
+    pub(crate) async fn remove(
         &self,
-        existing: Option<&StackState>,
+        room: Option<&StackState>,
         on_event: OnEvent<'_>,
-    ) -> Result<(), CloudError> {
+    ) -> Result<Result<bool, CloudError>, CloudError> {
         match self.is_there().await {
-            Ok(true) => self.remove(on_event).await,
-            Err(error) if existing.is_some_and(has_edge_firewall) => Err(error),
-            Ok(false) | Err(_) => Ok(()),
+            Ok(true) => remove_stack(&self.stack(), on_event).await.map(Ok),
+            Err(error) if room.is_some_and(has_edge_firewall) => Err(error),
+            seen => Ok(seen),
         }
     }
 
     /// Some companies keep everybody out of other regions, so this may fail in a room that has nothing there.
-    pub(crate) async fn is_there(&self) -> Result<bool, CloudError> {
+    async fn is_there(&self) -> Result<bool, CloudError> {
         if !EdgeSetting::is_in(&self.of_region) {
             return Ok(false);
         }
         Ok(self.stack().find().await?.is_some())
-    }
-
-    pub(crate) async fn remove(&self, on_event: OnEvent<'_>) -> Result<(), CloudError> {
-        remove_stack(&self.stack(), on_event).await.map(drop)
     }
 }
 

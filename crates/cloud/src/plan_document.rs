@@ -23,6 +23,7 @@ impl DeployPlan {
     pub fn document(&self) -> Document {
         let limits = self.limits.iter().map(limit).chain(unread(&self.limits)).collect();
         let parts = [
+            ("changes", self.settings.iter().map(ToString::to_string).collect()),
             ("resources", vec![resources(self)]),
             ("limits", limits),
             ("reserved", vec![reserved(self)]),
@@ -226,7 +227,7 @@ mod tests {
     use config::Architecture;
 
     use super::*;
-    use crate::{Costs, PlanWarning, ShopCheck};
+    use crate::{Costs, PlanWarning, SettingChange, ShopCheck};
 
     fn reading(limit: AccountLimit, value: Option<f64>, taken: f64) -> LimitReading {
         let error =
@@ -279,6 +280,7 @@ mod tests {
             region: "ap-southeast-3".into(),
             architecture: Architecture::Arm64,
             action: DeployAction::Create,
+            settings: Vec::new(),
             resources: BTreeMap::from([("AWS::SQS::Queue".into(), 2), ("AWS::S3::Bucket".into(), 1)]),
             limits: vec![
                 reading(AccountLimit::Concurrency, Some(1000.0), 1000.0),
@@ -328,6 +330,20 @@ expected   150,000 people: if they come at once, all have joined after 49 s at l
 warning    it is late
            go to bed";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn whoever_updates_a_room_reads_which_settings_change() {
+        let changed =
+            |setting, before: &str| SettingChange { setting, before: Some(before.into()), after: None };
+        let settings = vec![changed("active_visitors", "500"), changed("door_requests_per_address", "5000")];
+        let update = DeployPlan { action: DeployAction::Update, settings, ..plan() };
+        let told = "\n\nchanges    active_visitors: 500 -> none\n           door_requests_per_address: 5000 -> none\nresources ";
+        let text = update.document().text(80);
+        assert!(text.contains(told), "{text}");
+        let json = serde_json::to_value(&update).unwrap();
+        let first = serde_json::json!({ "setting": "active_visitors", "before": "500", "after": null });
+        assert_eq!(json["settings"][0], first);
     }
 
     #[test]

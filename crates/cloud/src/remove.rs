@@ -11,7 +11,7 @@ use waitroom::RoomId;
 
 use crate::artefacts::ArtefactBucket;
 use crate::aws_errors::code;
-use crate::edge_stack::{EdgeStack, has_edge_firewall};
+use crate::edge_stack::EdgeStack;
 use crate::error::OrIncomplete;
 use crate::progress::{DeployStep, OnEvent, report_step};
 use crate::remove_stack::remove_stack;
@@ -53,7 +53,7 @@ impl Account {
     pub async fn destroy(&self, room: &RoomId, on_event: OnEvent<'_>) -> Result<Removal, CloudError> {
         let stack = RoomStack::new(self, room);
         let mut removal = Removal::default();
-        let had_edge_firewall = stack.find().await?.is_some_and(|found| has_edge_firewall(&found));
+        let found = stack.find().await?;
         if remove_stack(&stack, on_event).await? {
             removal.removed.push(stack.name.clone());
         }
@@ -67,13 +67,9 @@ impl Account {
             removal.removed.extend(self.delete_log_groups(&prefix).await?);
         }
         let edge = EdgeStack::beside(&stack);
-        match edge.is_there().await {
+        match edge.remove(found.as_ref(), on_event).await? {
             Ok(false) => {}
-            Ok(true) => {
-                edge.remove(on_event).await?;
-                removal.removed.push(edge.told());
-            }
-            Err(error) if had_edge_firewall => return Err(error),
+            Ok(true) => removal.removed.push(edge.told()),
             Err(error) => removal.unverified.push(format!("{} ({})", edge.told(), error.reason())),
         }
         report_step(on_event, DeployStep::Verify, "check that nothing is left");

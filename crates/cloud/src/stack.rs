@@ -99,6 +99,13 @@ impl StackState {
         self.status == StackStatus::DeleteComplete
     }
 
+    /// A complete stack that was deployed with these.
+    #[cfg(test)]
+    pub(crate) fn with(parameters: BTreeMap<String, String>) -> Self {
+        let status = StackStatus::UpdateComplete;
+        Self { id: "1".into(), status, reason: None, outputs: BTreeMap::new(), parameters, room: None }
+    }
+
     fn from_description(stack: Stack, attempt: &str) -> Result<Self, CloudError> {
         let outputs = stack.outputs.unwrap_or_default().into_iter();
         let parameters = stack.parameters.unwrap_or_default().into_iter();

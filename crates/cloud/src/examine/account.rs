@@ -80,8 +80,8 @@ fn judge_stack(found: Option<&StackCheck>, lack: Option<String>, room: &RoomId) 
     let deploy = format!("deploy again, which keeps the line: beekeeper deploy {room}");
     let Some(found) = found else {
         let text = format!(
-            "the room is not deployed yet; its page, keys, certificate, alarms and dead letters are checked after: beekeeper \
-             deploy {room}"
+            "the room is not deployed yet, with these credentials and in this region; its page, keys, certificate, alarms and dead \
+             letters are checked after: beekeeper deploy {room}"
         );
         return vec![DoctorCheck::not_checked(STACK, text)];
     };
@@ -105,11 +105,12 @@ fn judge_stack(found: Option<&StackCheck>, lack: Option<String>, room: &RoomId) 
         checks.push(DoctorCheck::warning(STACK, text, &*deploy));
     }
     if !found.not_deployed.is_empty() {
-        let text = format!(
-            "not deployed since the configuration file was edited: {}",
-            found.not_deployed.join(", ")
-        );
-        checks.push(DoctorCheck::problem(STACK, text, &*deploy));
+        let changes: Vec<_> = found.not_deployed.iter().map(ToString::to_string).collect();
+        let text =
+            format!("your configuration file says otherwise than what is deployed: {}", changes.join(", "));
+        let advice =
+            format!("if your file is the newest, {deploy}; otherwise get it from whoever deployed it last");
+        checks.push(DoctorCheck::problem(STACK, text, advice));
     }
     if checks.is_empty() {
         let program = if found.is_of_this_program.is_some() { "of this version, " } else { "" };
@@ -208,6 +209,7 @@ mod tests {
     use doctor::CheckResult;
 
     use super::*;
+    use crate::SettingChange;
 
     #[test]
     fn credentials_that_expire_before_the_event_are_warned_of() {
@@ -225,14 +227,16 @@ mod tests {
     #[test]
     fn a_stack_that_is_not_as_it_would_be_deployed_is_found() {
         let room = "sale".parse().unwrap();
-        let stack = |progress, is_of_this_program, not_deployed: &[&'static str]| StackCheck {
+        let change =
+            |&setting: &&'static str| SettingChange { setting, before: Some("1".into()), after: None };
+        let stack = |progress, is_of_this_program, edited: &[&'static str]| StackCheck {
             status: "UPDATE_COMPLETE".into(),
             progress,
             is_of_this_program,
-            not_deployed: not_deployed.into(),
+            not_deployed: edited.iter().map(change).collect(),
         };
-        let of = |progress, is_of_this_program, not_deployed: &[&'static str]| {
-            judge_stack(Some(&stack(progress, is_of_this_program, not_deployed)), None, &room)
+        let of = |progress, is_of_this_program, edited: &[&'static str]| {
+            judge_stack(Some(&stack(progress, is_of_this_program, edited)), None, &room)
         };
         let fine = of(StackProgress::Complete, Some(true), &[]);
         assert_eq!(fine, [DoctorCheck::ok(STACK, "update complete, of this version, as it is configured")]);
@@ -241,7 +245,7 @@ mod tests {
             edited[0].result == CheckResult::Warning && edited[1].result == CheckResult::Problem,
             "{edited:?}"
         );
-        assert!(edited[1].found.ends_with("edited: title, shop"), "{edited:?}");
+        assert!(edited[1].found.ends_with("deployed: title: 1 -> none, shop: 1 -> none"), "{edited:?}");
         for progress in [StackProgress::UnderWay, StackProgress::Broken] {
             assert_eq!(of(progress, None, &[])[0].result, CheckResult::Problem);
         }

@@ -141,7 +141,10 @@ async fn an_edited_configuration_is_found_without_packages(account: &Account, mu
     assert_eq!((found.is_of_this_program, found.not_deployed.len()), (Some(true), 0), "{found:?}");
     config.title = "Late Sale".parse().unwrap();
     let found = account.check_stack(&config, &Bundle::default()).await.unwrap().unwrap();
-    assert_eq!((found.is_of_this_program, found.not_deployed), (None, vec!["title"]));
+    let told: Vec<_> = found.not_deployed.iter().map(ToString::to_string).collect();
+    assert_eq!((found.is_of_this_program, told), (None, vec!["title: Sale -> Late Sale".to_owned()]));
+    let plan = account.plan(&config, None, &bundle(), None).await.unwrap();
+    assert_eq!(plan.settings, found.not_deployed, "and a plan says the same");
 }
 
 /// The account of the emulator may run 1,000 functions.
@@ -205,7 +208,12 @@ async fn a_room_that_does_not_exist_is_not_found() {
         error.to_string(),
         "could not find the stack beekeeper-nobody in us-east-1 of account 000000000000"
     );
-    assert_eq!(error.advice(), Some("run: beekeeper deploy nobody"));
+    let advice = error.advice().unwrap();
+    assert!(
+        advice.starts_with("if somebody has deployed the room, take their configuration file"),
+        "{advice}"
+    );
+    assert!(advice.ends_with("if nobody has, run: beekeeper deploy nobody"), "{advice}");
 }
 
 #[tokio::test]

@@ -1,6 +1,5 @@
 //! The steps of a trial, in their order.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -230,9 +229,10 @@ impl Trial {
              requests_per_address = 100000\n{DOOR_LIMITS}"
         );
         let mut findings = vec!["throttle and firewall were created".to_owned()];
-        if let (Some(domain), Some(certificate)) = (&self.options.domain, &self.options.certificate) {
-            let _ = writeln!(options, "domain = {domain:?}\ncertificate = {certificate:?}");
-            findings.push(format!("the domain {domain} was created"));
+        let domain = self.domain_settings();
+        if !domain.is_empty() {
+            options += &domain;
+            findings.push("the domain was created".to_owned());
         }
         let place = self.keeps_a_place()?;
         self.configure(&options)?;
@@ -241,6 +241,13 @@ impl Trial {
         self.is_limited_at_the_door(&mut findings)?;
         self.wait_for(&["DoorLimitAlarm"], &mut findings, || {})?;
         Ok(StepOutcome::Shown(findings))
+    }
+
+    fn domain_settings(&self) -> String {
+        let (Some(domain), Some(certificate)) = (&self.options.domain, &self.options.certificate) else {
+            return String::new();
+        };
+        format!("domain = {domain:?}\ncertificate = {certificate:?}\n")
     }
 
     /// The firewall challenges this address, and then refuses it.
@@ -349,10 +356,11 @@ impl Trial {
         if self.options.endpoint.is_some() {
             return Ok(StepOutcome::Skipped(NO_CONDITIONS));
         }
-        self.configure("throttle = false\n")?;
+        // A deployment refuses to take the domain away.
+        self.configure(&format!("throttle = false\n{}", self.domain_settings()))?;
         self.operate("deploy", &["--yes"])?;
         Ok(StepOutcome::Shown(vec![
-            "a deployment removed throttle, access log, alarms, firewall and domain".to_owned(),
+            "a deployment removed throttle, access log, alarms and firewall".to_owned(),
         ]))
     }
 

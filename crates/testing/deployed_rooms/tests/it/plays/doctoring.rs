@@ -76,7 +76,7 @@ fn a_doctor_examines_a_room_before_and_after_it_is_deployed() {
     let later = Diagnosis::of(&operator, &[]);
     assert_eq!((later.results("dead-letters"), later.results("stack")), ("warning".into(), "problem".into()));
     assert!(later.found("dead-letters").starts_with("1 message in the line"), "{}", later.1);
-    assert!(later.found("stack").ends_with("pass_minutes"), "{}", later.1);
+    assert!(later.found("stack").ends_with("pass_minutes: 60 -> 7"), "{}", later.1);
 
     operator.deny("cloudwatch:DescribeAlarms").unwrap();
     let partly = Diagnosis::of(&operator, &[]);

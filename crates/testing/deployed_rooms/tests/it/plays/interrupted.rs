@@ -83,6 +83,8 @@ fn whatever_interrupts_a_removal_the_next_run_succeeds() {
         // The last step may be over before the signal arrives.
         let is_over = stage.contains("verify") && ended == Some(0);
         assert!(is_over || ended == (signal == Signal::INT).then_some(5), "{stage}: {ended:?}");
+        let asks = operator.run(&["destroy", "sale"]).unwrap();
+        assert_eq!(asks.status.code(), Some(6), "it asks as before, {stage}: {asks:?}");
         operator.done(&destroy).unwrap();
         assert_eq!(operator.listing().unwrap(), before, "after {stage} and {signal:?}");
         println!("{stage}, {signal:?}: the next run succeeded");

@@ -75,6 +75,9 @@ fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_t
     let name = |change: &serde_json::Value| change["name"].as_str().map(ToOwned::to_owned);
     let changes: Vec<_> = plan["changes"].as_array().unwrap().iter().filter_map(name).collect();
     assert_eq!(changes, ["RoomSetup"], "{plan}");
+    let retitled =
+        serde_json::json!({ "setting": "title", "before": "Seal's Sale", "after": "Another Title" });
+    assert_eq!(plan["plan"]["settings"], serde_json::json!([retitled]));
     assert_eq!(operator.listing().unwrap(), standing, "a dry run changes nothing");
     let again = operator.done(&["deploy", "sale", "--yes", "--json"]).unwrap();
     assert_eq!((&again["urls"], &again["found"]), (&deployed["urls"], &"paused".into()));
