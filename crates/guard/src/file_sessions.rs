@@ -310,6 +310,24 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn a_clock_that_was_set_back_lets_no_pass_in_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sessions");
+        let opens = async |id: u8, pass, now| {
+            let exchange = Some(Exchange { pass: Fingerprint::from_bytes([id; 16]), browser: None });
+            let session = LiveSession { exchange, ..session(id, pass) };
+            let store = FileSessions::open(&path, NOW).unwrap();
+            store.open("a", session, OneSession::Newest, now).await.unwrap()
+        };
+        assert_eq!(opens(1, NOW + 3600, NOW + 3600).await, Opening::Opened);
+        assert_eq!(opens(2, NOW, NOW + 1).await, Opening::Opened);
+        assert_eq!(opens(3, NOW + 5, NOW + 6).await, Opening::Opened);
+        assert_eq!(opens(2, NOW, NOW + 7).await, Opening::Used);
+        assert_eq!(opens(3, NOW + 5, NOW + 10).await, Opening::Used);
+        assert_eq!(opens(1, NOW + 3600, NOW + 3600).await, Opening::Used);
+    }
+
     /// Whichever request of a visitor comes to write last: the file says what memory says.
     #[test]
     fn the_last_line_is_the_latest_session() {

@@ -73,6 +73,19 @@ async fn without_keys_nobody_goes_in_circles() {
     assert_eq!(location(&arrives(&mut shop, &mut browser, &claims).await), "/sale");
 }
 
+/// The clock of the machine was an hour ahead when they came. Their cookies are gone, or the guard's key.
+#[tokio::test]
+async fn nobody_goes_in_circles_after_a_clock_was_set_back() {
+    let mut shop = shop();
+    shop.admitted("visitor").await;
+    shop.now -= 3600;
+    let (mut browser, claims) = (Browser::default(), shop.claims("visitor"));
+    assert_eq!(location(&arrives(&mut shop, &mut browser, &claims).await), "/sale");
+    shop.pass_time(5);
+    let friends = &mut Browser::default();
+    assert_eq!(location(&arrives(&mut shop, friends, &claims).await), DOOR, "no pass is good for two");
+}
+
 #[tokio::test]
 async fn an_open_shop_lets_them_in() {
     let minute = Duration::from_mins(1);
