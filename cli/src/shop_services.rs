@@ -5,7 +5,9 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser};
+use guard::Bypass;
 use setup::ShopServices;
+use url::Position;
 use waitroom::WebUrl;
 
 use crate::arguments::{Arguments, Command, GuardArguments, LOCAL, Local, Removable};
@@ -89,9 +91,10 @@ fn warnings(
             guard_file.display()
         ));
     }
+    let bypass = Bypass { paths: guard.bypass_path.clone(), ..Bypass::default() };
     if let Some(Removable::Value(health)) = &room.settings.health
         && health.as_url().host_str() == shop.as_url().host_str()
-        && !guard.bypass_path.iter().any(|path| health.as_url().path().starts_with(path))
+        && !bypass.covers_target(&health.as_url()[Position::BeforePath..Position::AfterQuery])
     {
         warnings.push(format!(
             "{} does not let the room measure {health}: bypass_path = [\"{}\"]",
@@ -155,6 +158,16 @@ mod tests {
         ));
         let bypassed = ["acme-challenge/\"", "acme-challenge/\", \"/health\""];
         assert_eq!(read(measured, bypassed).unwrap().warnings, [""; 0]);
+        let longer = [
+            "# throttle = true\n# health = \"https://shop.example/health",
+            "throttle = true\nhealth = \"https://shop.example/healthz",
+        ];
+        let warnings = read(longer, bypassed).unwrap().warnings;
+        let [warning] = &*warnings else { panic!("{warnings:?}") };
+        assert!(
+            warning.ends_with("measure https://shop.example/healthz: bypass_path = [\"/healthz\"]"),
+            "{warning}"
+        );
     }
 
     #[test]

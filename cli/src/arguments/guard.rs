@@ -63,7 +63,8 @@ pub(crate) struct GuardArguments {
     /// How long a session lasts at most, from 1m to 1d
     #[arg(long, value_name = "TIME", default_value = "2h", value_parser = time::between("1m", "1d"))]
     pub(crate) session: Duration,
-    /// Path that needs no session: /robots.txt is this path, /static/ everything below it; repeat it for several
+    /// Path that needs no session: /robots.txt is this path, /static/ everything below it, /?wc-api=wc_stripe is / with this parameter;
+    /// repeat it for several
     #[arg(long, value_name = "PATH", value_parser = |path: &str| Bypass::path(path))]
     pub(crate) bypass_path: Vec<String>,
     /// Method that needs no session, such as OPTIONS; repeat it for several

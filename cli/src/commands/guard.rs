@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use std::{fs, io};
 
 use anyhow::{Context, Result};
@@ -17,12 +18,24 @@ use server::connections::{AccessLog, Limits, serve};
 use server::{ForwardAuth, GuardMetrics, GuardMonitor, TrustedProxies};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::time::timeout;
 use waitroom::ports::Clock;
 
 use crate::arguments::GuardArguments;
+use crate::ending::advice;
 use crate::exit::{Exit, Failure};
 use crate::printer::{note, say};
 use crate::runtime::{asked_to_stop, block_on_all_cores, listen_at, listen_for_monitoring};
+
+/// What a guard is started with, besides its port.
+struct GuardStart<'a> {
+    arguments: &'a GuardArguments,
+    directory: &'a Path,
+    /// Those whom it let in before have a session.
+    is_again: bool,
+    reporter: Option<Arc<Reporter>>,
+    json: bool,
+}
 
 pub(crate) fn run(arguments: &GuardArguments, json: bool) -> Result<()> {
     block_on_all_cores(open(arguments, json))
@@ -35,19 +48,23 @@ async fn open(arguments: &GuardArguments, json: bool) -> Result<()> {
     let monitor = listen_for_monitoring(arguments.metrics).await?;
     let rules = rules(arguments)?;
     let directory = directory(arguments)?;
-    let keys = keys(arguments, &rules).await?;
+    let keys = keys(arguments, &rules)?;
+    let is_again = GuardData::is_in(&directory);
+    if !is_again {
+        // It may have been started with the wrong words.
+        ask(arguments, &rules, &keys).await?;
+    }
     let opened = GuardData::open(&directory, SystemClock.now().as_secs());
     let GuardData { key, sessions, name, lock } =
         opened.map_err(|error| with_owner(error.into(), &directory))?;
     let room = || HttpRoom::new(&rules).context("the guard cannot report to the room");
     let reporter = report_key.map(|key| anyhow::Ok(Reporter::new(room()?, &key, name)?)).transpose()?;
-    let (listeners, directory, reporter) = ((door, monitor), &*directory, reporter.map(Arc::new));
+    let (listeners, reporter) = ((door, monitor), reporter.map(Arc::new));
+    let start = GuardStart { arguments, directory: &directory, is_again, reporter, json };
     if let Some(shared) = crate::aws::shared_sessions(&arguments.shared).await? {
-        let guard = Guard::new(rules, key, shared, keys);
-        serve_until(asked_to_stop, guard, reporter, listeners, arguments, directory, json).await?;
+        serve_until(asked_to_stop, Guard::new(rules, key, shared, keys), listeners, start).await?;
     } else {
-        let guard = Guard::new(rules, key, sessions, keys);
-        serve_until(asked_to_stop, guard, reporter, listeners, arguments, directory, json).await?;
+        serve_until(asked_to_stop, Guard::new(rules, key, sessions, keys), listeners, start).await?;
     }
     drop(lock);
     if !json {
@@ -60,28 +77,20 @@ async fn open(arguments: &GuardArguments, json: bool) -> Result<()> {
 async fn serve_until(
     asked_to_stop: impl Future<Output = ()>,
     guard: Guard<impl LiveSessions + 'static, HttpRoom>,
-    reporter: Option<Arc<Reporter>>,
     (door, monitor): (TcpListener, Option<TcpListener>),
-    arguments: &GuardArguments,
-    directory: &Path,
-    json: bool,
+    GuardStart { arguments, directory, is_again, reporter, json }: GuardStart<'_>,
 ) -> Result<()> {
+    /// Those who have a session wait meanwhile.
+    const REPORTS_WITHIN: Duration = Duration::from_secs(1);
     let guard = Arc::new(guard);
     if let Some(reporter) = &reporter {
-        // Now, so that the first visitor's session lasts as long as the room says.
-        reporter.report(&guard).await;
+        // Now, so that the first visitor's session lasts as long as the room says. After a late answer, the next report says it.
+        let _ = timeout(REPORTS_WITHIN, reporter.report(&guard)).await;
     }
     let monitored_at = monitor.as_ref().map(TcpListener::local_addr).transpose()?;
     let address = door.local_addr()?;
     let metrics_url = monitored_at.map(|at| format!("http://{at}/metrics"));
     let listens = format!("http://{address}");
-    let greeting = if json {
-        greeting_for_scripts(&guard, &listens, directory, metrics_url.as_deref())
-    } else {
-        greeting(&guard, reporter.is_some(), &listens, directory, metrics_url.as_deref())
-    };
-    // The guard works even if standard output is closed.
-    let _ = say(&greeting);
 
     let metrics = Arc::new(GuardMetrics::default());
     let (end, ended) = watch::channel(());
@@ -98,6 +107,19 @@ async fn serve_until(
         let site = Arc::new(site);
         tokio::spawn(serve(listener, site, limits, AccessLog::Off, until_the_end()))
     });
+    if is_again && let Err(error) = ask(arguments, guard.rules(), guard.keys()).await {
+        note(&format!("warning: {error:#}; no new visitor can enter until that is mended"));
+        if let Some(hint) = advice(&error) {
+            note(&format!("hint: {hint}"));
+        }
+    }
+    let greeting = if json {
+        greeting_for_scripts(&guard, &listens, directory, metrics_url.as_deref())
+    } else {
+        greeting(&guard, reporter.is_some(), &listens, directory, metrics_url.as_deref())
+    };
+    // The guard works even if standard output is closed.
+    let _ = say(&greeting);
     let watched = guard.clone();
     let watch = tokio::spawn(async move { watched.watch_room().await });
     let reports = reporter.map(|reporter| {
@@ -195,17 +217,25 @@ fn with_owner(error: anyhow::Error, directory: &Path) -> anyhow::Error {
     Failure::new(Exit::Failed, format!("{error:#}")).advising(advice).into()
 }
 
-/// The keys in the file, or those of the room. If the room does not answer, the guard starts without keys and goes on asking.
-/// If something else answers, or another room, the guard was started with the wrong words.
-async fn keys(arguments: &GuardArguments, rules: &GuardRules) -> Result<RoomKeys<HttpRoom>> {
-    if let Some(file) = &arguments.keys {
-        let named = || file.display();
-        let text =
-            fs::read_to_string(file).with_context(|| format!("could not read the keys in {}", named()))?;
-        let keys = serde_json::from_str(&text).with_context(|| {
-            format!("{} does not have the keys of a room, as its /.well-known/jwks.json has them", named())
-        })?;
-        return Ok(RoomKeys::given(rules, keys));
+/// The keys in the file, or those that the room will give.
+fn keys(arguments: &GuardArguments, rules: &GuardRules) -> Result<RoomKeys<HttpRoom>> {
+    let Some(file) = &arguments.keys else {
+        let room = HttpRoom::new(rules).context("the guard cannot ask the room")?;
+        return Ok(RoomKeys::of_room(rules, room));
+    };
+    let named = || file.display();
+    let text = fs::read_to_string(file).with_context(|| format!("could not read the keys in {}", named()))?;
+    let keys = serde_json::from_str(&text).with_context(|| {
+        format!("{} does not have the keys of a room, as its /.well-known/jwks.json has them", named())
+    })?;
+    Ok(RoomKeys::given(rules, keys))
+}
+
+/// Fetches the room's keys, unless they are in a file. If the room does not answer, the guard has none and goes on asking. An error if
+/// something else answers, or another room.
+async fn ask(arguments: &GuardArguments, rules: &GuardRules, keys: &RoomKeys<HttpRoom>) -> Result<()> {
+    if arguments.keys.is_some() {
+        return Ok(());
     }
     let room = HttpRoom::new(rules).context("the guard cannot ask the room")?;
     let discovery = room.discovery().await.ok();
@@ -218,7 +248,6 @@ async fn keys(arguments: &GuardArguments, rules: &GuardRules) -> Result<RoomKeys
             .advising(format!("start the guard with --room {issuer}"))
             .into());
     }
-    let keys = RoomKeys::of_room(rules, room);
     match keys.refresh(SystemClock.now().as_secs()).await {
         Ok(()) => {
             let name = discovery.and_then(|discovery| discovery.room);
@@ -246,7 +275,7 @@ async fn keys(arguments: &GuardArguments, rules: &GuardRules) -> Result<RoomKeys
             note(&format!("warning: {error:#}; no new visitor can enter until the room answers"));
         }
     }
-    Ok(keys)
+    Ok(())
 }
 
 fn greeting<S: LiveSessions>(

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use anyhow::Result;
 use config::{Region, RoomConfig};
-use doctor::{Journey, needs_health};
+use doctor::{Journey, needs_health, needs_host};
 use inquire::Confirm;
 use probe::HttpProbe;
 use rooms::{ConfigFolder, is_the_room, refuse_another_region, unchanged_room};
@@ -114,6 +114,7 @@ fn warnings(before: Option<&RoomConfig>, after: &RoomConfig, journey: Option<&Jo
         urls.filter(|url| KNOWS_AWS && is_new(url) && url.is_on_this_machine())
             .map(|url| format!("{url} is on this machine; a room on AWS and its visitors cannot reach it")),
     );
+    warnings.extend(journey.and_then(Journey::leads_on_to).map(needs_host));
     if after.throttle && after.health.is_none() && journey.is_some_and(Journey::is_protected) {
         warnings.push(needs_health(&after.shop));
     }

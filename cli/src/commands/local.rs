@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use clock::SystemClock;
 use control::wording::{limited, rate, refusals, waits};
 use control::{SocketRoom, Status};
-use doctor::{Journey, needs_health};
+use doctor::{Journey, needs_health, needs_host};
 use document::words;
 use embedded::EmbeddedStore;
 use probe::HttpProbe;
@@ -216,6 +216,9 @@ async fn visit_shop(room: Arc<Room>, throttles: bool) {
     note_above(&journey.to_string());
     if !journey.arrives() {
         note_above(&format!("warning: visitors would see no page at {shop}"));
+    }
+    if let Some(host) = journey.leads_on_to() {
+        note_above(&format!("warning: {}", needs_host(host)));
     }
     if throttles && room.settings.health.is_none() && journey.is_protected() {
         note_above(&format!("warning: {}", needs_health(shop)));

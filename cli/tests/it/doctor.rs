@@ -136,6 +136,27 @@ fn a_shop_that_everybody_can_enter_is_found() {
     assert_eq!(Diagnosis::of_room(&signs_in, &[]).only("way-around").0, "ok");
 }
 
+/// init, local and doctor say so, before there is a guard that would send the shop's visitors round in a circle.
+#[test]
+fn a_shop_that_leads_on_to_another_host_is_warned_of() {
+    let www = shop("200 OK", "200 OK").replace("127.0.0.1", "localhost");
+    let on: &'static str =
+        Box::leak(format!("301 Moved Permanently\r\nLocation: {www}/sale").into_boxed_str());
+    let shop = shop(on, on);
+    let mut room = Local::start(&["--shop", &shop]);
+    let diagnosis = Diagnosis::of_room(&room, &[]);
+    let found = diagnosis.checks("shop");
+    let (result, found, advice) = found[found.len() - 1];
+    assert_eq!((diagnosis.code, result), (0, "warning"), "{}", diagnosis.report);
+    assert!(found.contains("sends visitors on to localhost") && advice.contains("--shop"), "{found}");
+    let warning = "warning: the shop sends visitors on to localhost; write that host into shop";
+    assert!(room.log().any(|line| line == warning));
+    let flags =
+        ["--title", "Sale", "--shop", &shop, "--rate", "300", "--throttle", "--region", "eu-central-1"];
+    let output = Home::new().run(&[&["init", "sale"][..], &flags].concat());
+    assert!(text(&output.stderr).lines().any(|line| line == warning), "{}", text(&output.stderr));
+}
+
 #[test]
 fn a_shop_that_does_not_answer_or_leads_back_is_a_problem() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

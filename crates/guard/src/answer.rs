@@ -61,6 +61,9 @@ pub enum GuardOutcome {
     /// The room's door was asked for a new place, because the visitor's session has ended, and has sent them back with the place that
     /// they had: the limit of active visitors was just removed, or a proxy has dropped the question.
     NoNewPlace,
+    /// No session, although the room's door was asked for a pass several times just now: the shop leads its visitors on to another name
+    /// than the door does.
+    SentInVain,
     /// The pass was exchanged before: sent to the room.
     PassUsed,
     /// The visitor's session has ended, in a room that counts the active visitors: sent to the room, which gives them a new place.
@@ -118,7 +121,7 @@ impl GuardOutcome {
             Self::Cleaned => "cleaned",
             Self::Sent => "sent",
             Self::PassRefused(_) => "pass-refused",
-            Self::Circling(_) | Self::NoNewPlace => "circling",
+            Self::Circling(_) | Self::NoNewPlace | Self::SentInVain => "circling",
             Self::PassUsed => "pass-used",
             Self::SessionEnded => "session-ended",
             Self::SentForNonce => "sent-for-nonce",

@@ -12,7 +12,8 @@ use crate::GuardedRequest;
 /// crawler.
 #[derive(Clone, Debug, Default)]
 pub struct Bypass {
-    /// `/robots.txt` is this path, `/static/` is everything below it.
+    /// `/robots.txt` is this path, `/static/` is everything below it, `/?wc-api` is `/` with this parameter in its query, and
+    /// `/?wc-api=wc_stripe` with this value of it.
     pub paths: Vec<String>,
     /// Such as `OPTIONS`, which browsers send without cookies.
     pub methods: Vec<Method>,
@@ -32,7 +33,8 @@ pub struct SecretHeader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BypassError {
     #[error(
-        "a path that needs no pass begins with / and has no ? and no .. in it; /static/ is everything below it"
+        "a path that needs no pass begins with / and has no .. in it; /static/ is everything below it, and /?wc-api=wc_stripe is / with this \
+         parameter"
     )]
     Path,
     #[error("/ is every path of the shop: name what needs no pass, such as /static/")]
@@ -50,9 +52,12 @@ pub enum BypassError {
 impl Bypass {
     /// Checks a path as it is configured.
     pub fn path(text: &str) -> Result<String, BypassError> {
-        match text {
-            "/" => Err(BypassError::Everything),
-            _ if text.starts_with('/') && is_plain(text) => Ok(text.into()),
+        let (path, parameter) = split(text);
+        match path {
+            "/" if parameter.is_none() => Err(BypassError::Everything),
+            _ if path.starts_with('/') && is_plain(path) && parameter.is_none_or(is_plain_parameter) => {
+                Ok(text.into())
+            }
             _ => Err(BypassError::Path),
         }
     }
@@ -64,11 +69,16 @@ impl Bypass {
         if network.prefix_len() == 0 { Err(BypassError::Everybody) } else { Ok(network) }
     }
 
-    pub(crate) fn covers(&self, request: &GuardedRequest<'_>) -> bool {
+    /// Whether the path and query of a request are among the paths.
+    pub fn covers_target(&self, target: &str) -> bool {
         // No browser sends a fragment, and servers do not agree where a path with a `#` ends. So it stays a part of the path.
-        let path = request.target.split('?').next().unwrap_or_default();
+        let (path, query) = split(target);
+        path.is_ascii() && is_plain(path) && self.paths.iter().any(|named| covers_path(named, path, query))
+    }
+
+    pub(crate) fn covers(&self, request: &GuardedRequest<'_>) -> bool {
         self.methods.contains(request.method)
-            || (path.is_ascii() && is_plain(path) && self.paths.iter().any(|named| covers_path(named, path)))
+            || self.covers_target(request.target)
             || self.secret.as_ref().is_some_and(|secret| secret.is_in(request))
             || request.client.is_some_and(|client| {
                 self.networks.iter().any(|network| network.contains(&client.to_canonical()))
@@ -76,8 +86,41 @@ impl Bypass {
     }
 }
 
-fn covers_path(named: &str, path: &str) -> bool {
-    path == named || (named.ends_with('/') && path.starts_with(named))
+/// The path, and the query if there is one.
+fn split(target: &str) -> (&str, Option<&str>) {
+    target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)))
+}
+
+fn covers_path(named: &str, path: &str, query: Option<&str>) -> bool {
+    match split(named) {
+        (named, None) => path == named || (named.ends_with('/') && path.starts_with(named)),
+        (named, Some(parameter)) => path == named && query.is_some_and(|query| has(query, parameter)),
+    }
+}
+
+/// Whether this parameter, `name` or `name=value`, is in the query once, and every server reads the query in the same way: another spelling
+/// of its name may be the same name for the shop, which then may take the other value.
+fn has(query: &str, parameter: &str) -> bool {
+    let is_named = |pair: &&str| name(pair).eq_ignore_ascii_case(name(parameter));
+    let is_it =
+        |pair: &str| if parameter.contains('=') { pair == parameter } else { name(pair) == parameter };
+    let mut named = query.split('&').filter(is_named);
+    named.next().is_some_and(is_it)
+        && named.next().is_none()
+        && query.split('&').all(|pair| is_word(name(pair)))
+}
+
+fn name(pair: &str) -> &str {
+    pair.split('=').next().unwrap_or_default()
+}
+
+fn is_plain_parameter(parameter: &str) -> bool {
+    let (name, value) = parameter.split_once('=').unwrap_or((parameter, "0"));
+    !name.is_empty() && is_word(name) && !value.is_empty() && is_word(value)
+}
+
+fn is_word(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
 /// Whether every server reads this path in the same way. `/static/../checkout` is below `/static/` for the guard, and may be
@@ -173,10 +216,42 @@ mod tests {
         ] {
             assert!(!covers(guarded), "{guarded}");
         }
-        assert_eq!(Bypass::path("/static/"), Ok("/static/".into()));
+        for good in ["/static/", "/a?b", "/?wc-api", "/?wc-api=wc_stripe"] {
+            assert_eq!(Bypass::path(good), Ok(good.into()));
+        }
         assert_eq!(Bypass::path("/"), Err(BypassError::Everything));
-        for wrong in ["", "static/", "/a/../b", "/a?b", "//", "/%61"] {
+        for wrong in [
+            "", "static/", "/a/../b", "//", "/%61", "/?", "/a?", "/?=b", "/?b=", "/?a&b", "/?a?b", "/?a=b=c",
+            "/?%61", "?a", "/..?a",
+        ] {
             assert_eq!(Bypass::path(wrong), Err(BypassError::Path), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_path_with_a_parameter_bypasses_with_it_only() {
+        let bypass = |path: &str| Bypass { paths: vec![path.into()], ..Bypass::default() };
+        let (any, stripe) = (bypass("/?wc-api"), bypass("/?wc-api=wc_stripe"));
+        for (target, by_name, by_value) in [
+            ("/?wc-api=wc_stripe", true, true),
+            ("/?order=7%20a&wc-api=wc_stripe", true, true),
+            ("/?wc-api=x", true, false),
+            ("/?wc-api", true, false),
+            ("/", false, false),
+            ("/?x=wc-api", false, false),
+            ("/?x=wc_stripe", false, false),
+            ("/shop?wc-api=wc_stripe", false, false),
+            ("//?wc-api=wc_stripe", false, false),
+            ("/?wc-apis=wc_stripe", false, false),
+            ("/?wc-api=wc_stripe&wc-api=", false, false),
+            ("/?wc-api=wc_stripe&WC-API=", false, false),
+            ("/?wc-api=wc_stripe&wc%2Dapi=", false, false),
+            ("/?wc-api=wc_stripe&wc-api[]=", false, false),
+            ("/?wc-api=wc_stripe&x;wc-api=", false, false),
+            ("/?wc-api=wc_stripe&+wc-api=", false, false),
+        ] {
+            assert_eq!(covers(&any, &Method::POST, target, &[], ""), by_name, "{target}");
+            assert_eq!(covers(&stripe, &Method::GET, target, &[], ""), by_value, "{target}");
         }
     }
 

@@ -54,6 +54,18 @@ impl Complaints {
         }
     }
 
+    /// Somebody comes without a session again and again. One person in a hurry does so too.
+    pub(crate) fn log_in_vain(&self, rules: &GuardRules, now: u64) {
+        if self.is_due(now) {
+            tracing::warn!(
+                name = rules.name,
+                room = rules.room,
+                "a visitor was sent to the room again and again within a minute, and came back without a session each time. If this goes \
+                 on, look whether the shop leads its visitors on to another host name; write that one into the room's shop"
+            );
+        }
+    }
+
     fn is_due(&self, now: u64) -> bool {
         // A clock that was set back must not silence it.
         let due = |next: u64| (now >= next || next - now > Self::PAUSE).then_some(now + Self::PAUSE);

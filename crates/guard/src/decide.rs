@@ -11,7 +11,7 @@ use crate::complaints::Complaints;
 use crate::exchange::BrowserSecret;
 use crate::session::Session;
 use crate::target::{self, ReturnPath};
-use crate::visitor_cookie::SentVisitor;
+use crate::visitor_cookie::{SentVisitor, Trips};
 use crate::{
     Decision, Exchange, GuardAnswer, GuardOutcome, GuardRules, GuardTimes, GuardedRequest, LiveSession,
     LiveSessions, Moment, Opening, Reachability, ReachabilityChange, RoomClient, RoomKeys, SessionId,
@@ -49,6 +49,9 @@ impl From<GuardOutcome> for SentAway {
 impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
     /// Within this time after a visitor was sent for a better pass, one that is no better means that the next won't be either.
     const DOOR_PATIENCE: u64 = 60;
+    /// So often in that time somebody without a session is sent to the door for one page. A shop that leads on to another name sends them back
+    /// by four redirects, and browsers follow twenty.
+    const TRIPS: u8 = 3;
 
     pub fn new(rules: GuardRules, key: SessionKey, sessions: L, keys: RoomKeys<C>) -> Self {
         let (cookie, end_cookie) = (cookie::name(&rules), cookie::end_name(&rules));
@@ -289,13 +292,24 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
             );
             return Err(GuardAnswer::page(GuardOutcome::NoNonce));
         }
-        Err(self.to_door(request, Some(moment.now), moment, &GuardOutcome::SentForNonce.into()))
+        Err(self.to_door(request, moment, &GuardOutcome::SentForNonce.into()))
     }
 
     /// Whether they were sent through the door just now: for a new place, in place of this subject's, or else for a better pass.
     fn is_just_asked(sent: Option<&SentVisitor>, again: Option<&str>, now: u64) -> bool {
         let asked = sent.filter(|sent| sent.again.as_deref() == again).and_then(|sent| sent.asked);
-        asked.is_some_and(|asked| now.saturating_sub(asked) < Self::DOOR_PATIENCE)
+        asked.is_some_and(|asked| now.abs_diff(asked) < Self::DOOR_PATIENCE)
+    }
+
+    /// This trip to the door, and those for the same page just before it.
+    fn trips(&self, request: &GuardedRequest<'_>, now: u64) -> Trips {
+        let sent = self.sent(request).filter(|sent| sent.path == ReturnPath::new(request.target));
+        let trips = sent.and_then(|sent| sent.trips);
+        let before = trips.filter(|before| now.abs_diff(before.since) < Self::DOOR_PATIENCE);
+        before.map_or(Trips { since: now, count: 1 }, |Trips { since, count }| Trips {
+            since,
+            count: count.saturating_add(1),
+        })
     }
 
     /// What the guard remembers of a visitor whom it sent to the room.
@@ -326,27 +340,30 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
             // The door would send the frame back with a pass, and the guard would send it to the door again.
             ShownIn::Frame => GuardAnswer::page(GuardOutcome::Framed),
             ShownIn::Nothing => GuardAnswer::page(GuardOutcome::NoPage),
-            ShownIn::Window if request.only_reads() => {
-                let is_for_another_pass =
-                    matches!(why, GuardOutcome::PassRefused(_) | GuardOutcome::SessionEnded);
-                let asked = is_for_another_pass.then_some(moment.now);
-                self.to_door(request, asked, moment, away)
-            }
             // A form that was sent too late. Its URL is not remembered, because it is not a page to come back to.
-            ShownIn::Window => GuardAnswer::redirect(303, self.rules.door(), None, why),
+            ShownIn::Window if !request.only_reads() => {
+                GuardAnswer::redirect(303, self.rules.door(), None, why)
+            }
+            ShownIn::Window
+                if why == GuardOutcome::Sent && self.trips(request, moment.now).count > Self::TRIPS =>
+            {
+                self.complaints.log_in_vain(&self.rules, moment.now);
+                GuardAnswer::page(GuardOutcome::SentInVain)
+            }
+            ShownIn::Window => self.to_door(request, moment, away),
         })
     }
 
     /// Redirects to the room's door, and remembers the page that was asked for. If the visitor comes from the door, with a
     /// pass, the page is remembered already.
-    fn to_door(
-        &self,
-        request: &GuardedRequest<'_>,
-        asked: Option<u64>,
-        moment: Moment,
-        away: &SentAway,
-    ) -> GuardAnswer {
+    fn to_door(&self, request: &GuardedRequest<'_>, moment: Moment, away: &SentAway) -> GuardAnswer {
         let why = away.why;
+        let trips = (why == GuardOutcome::Sent).then(|| self.trips(request, moment.now));
+        let is_for_another_pass = matches!(
+            why,
+            GuardOutcome::PassRefused(_) | GuardOutcome::SessionEnded | GuardOutcome::SentForNonce
+        );
+        let asked = is_for_another_pass.then_some(moment.now);
         let before = self.sent(request);
         let (browser, path) = before.map_or((None, None), |sent| (sent.browser, sent.path));
         let path = path
@@ -358,7 +375,8 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
         let query: Vec<_> = again.into_iter().chain(nonce).collect();
         let door = self.rules.door();
         let location = if query.is_empty() { door } else { format!("{door}?{}", query.join("&")) };
-        let value = SentVisitor { browser: Some(browser), asked, path, again: away.again.clone() }.value();
+        let again = away.again.clone();
+        let value = SentVisitor { browser: Some(browser), trips, asked, path, again }.value();
         // A used pass may be that of a second tab. This cookie would replace the session that the first tab just got.
         let set_cookie = (why != GuardOutcome::PassUsed)
             .then(|| cookie::set(&self.rules, &self.cookie, &value, cookie::REMEMBERED));

@@ -39,19 +39,28 @@ struct SessionFile {
 
 impl FileSessions {
     /// Reads the file, or creates it. A line that was not written to its end is ignored.
+    ///
+    /// A full disk takes no new file, and must not keep the guard from starting. Then the old file goes on.
     pub fn open(path: &Path, now: u64) -> io::Result<Self> {
         let sessions = MemorySessions::default();
-        match fs::read(path) {
-            // A power cut may leave anything at the end.
-            Ok(bytes) => {
-                let text = String::from_utf8_lossy(&bytes);
-                let whole = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
-                whole.filter_map(read).for_each(|(subject, session)| sessions.restore(subject, session));
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-        let file = SessionFile::anew(path, &sessions, now)?;
+        let bytes = match fs::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            read => read?,
+        };
+        // A power cut may leave anything at the end.
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let text = String::from_utf8_lossy(&bytes[..whole]);
+        text.lines().filter_map(read).for_each(|(subject, session)| sessions.restore(subject, session));
+        let file = SessionFile::anew(path, &sessions, now).or_else(|error| {
+            let as_it_is = SessionFile::as_it_is(path, whole as u64, text.lines().count())?;
+            let (error, path) = (&error as &dyn std::error::Error, path.display());
+            tracing::warn!(
+                error,
+                "could not write {path} anew; the guard goes on with the file as it is, and tries again when it has grown. If the disk is \
+                 full, free some space"
+            );
+            io::Result::Ok(as_it_is)
+        })?;
         Ok(Self { sessions, file: Mutex::new(file) })
     }
 
@@ -85,14 +94,18 @@ impl SessionFile {
             .filter(|(_, session)| now < session.until.saturating_add(MemorySessions::REMEMBERED))
             .collect();
         let beside = path.with_extension("new");
-        let mut private = OpenOptions::new();
-        private.write(true).create(true).truncate(true).mode(0o600);
-        let mut lines = BufWriter::new(private.open(&beside)?);
-        for (subject, session) in &kept {
-            lines.write_all(line(subject, session).as_bytes())?;
-        }
-        lines.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-        fs::rename(&beside, path)?;
+        let write = || -> io::Result<()> {
+            let mut private = OpenOptions::new();
+            private.write(true).create(true).truncate(true).mode(0o600);
+            let mut lines = BufWriter::new(private.open(&beside)?);
+            for (subject, session) in &kept {
+                lines.write_all(line(subject, session).as_bytes())?;
+            }
+            lines.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+            fs::rename(&beside, path)
+        };
+        // Half a file would hold the last space of a full disk.
+        write().inspect_err(|_| drop(fs::remove_file(&beside)))?;
         let lines = OpenOptions::new().append(true).open(path)?;
         Ok(Self {
             path: path.into(),
@@ -101,6 +114,13 @@ impl SessionFile {
             limit: (4 * kept.len()).max(4096),
             fails: false,
         })
+    }
+
+    /// The old file, with so many lines, as far as they are whole: what follows was not written to its end.
+    fn as_it_is(path: &Path, whole: u64, written: usize) -> io::Result<Self> {
+        let lines = OpenOptions::new().append(true).open(path)?;
+        lines.set_len(whole)?;
+        Ok(Self { path: path.into(), lines, written, limit: (2 * written).max(4096), fails: false })
     }
 
     fn write(
@@ -290,6 +310,24 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn a_clock_that_was_set_back_lets_no_pass_in_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sessions");
+        let opens = async |id: u8, pass, now| {
+            let exchange = Some(Exchange { pass: Fingerprint::from_bytes([id; 16]), browser: None });
+            let session = LiveSession { exchange, ..session(id, pass) };
+            let store = FileSessions::open(&path, NOW).unwrap();
+            store.open("a", session, OneSession::Newest, now).await.unwrap()
+        };
+        assert_eq!(opens(1, NOW + 3600, NOW + 3600).await, Opening::Opened);
+        assert_eq!(opens(2, NOW, NOW + 1).await, Opening::Opened);
+        assert_eq!(opens(3, NOW + 5, NOW + 6).await, Opening::Opened);
+        assert_eq!(opens(2, NOW, NOW + 7).await, Opening::Used);
+        assert_eq!(opens(3, NOW + 5, NOW + 10).await, Opening::Used);
+        assert_eq!(opens(1, NOW + 3600, NOW + 3600).await, Opening::Used);
+    }
+
     /// Whichever request of a visitor comes to write last: the file says what memory says.
     #[test]
     fn the_last_line_is_the_latest_session() {
@@ -319,6 +357,42 @@ mod tests {
         let lines = fs::read_to_string(&path).unwrap().lines().count();
         assert!(lines <= 4096, "{lines}");
         assert_eq!(FileSessions::open(&path, NOW).unwrap().sessions.all()[0].1.until, NOW + 20_000);
+    }
+
+    /// As on a full disk.
+    #[tokio::test]
+    async fn a_guard_that_cannot_write_its_file_anew_goes_on_with_the_old_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, beside) = (folder.path().join("sessions"), folder.path().join("sessions.new"));
+        fs::write(&path, line("a", &session(1, NOW)) + "b AQEBAQ").unwrap();
+        fs::create_dir(&beside).unwrap();
+        let store = FileSessions::open(&path, NOW).unwrap();
+        assert_eq!(store.sessions.all(), [("a".into(), session(1, NOW))]);
+        store.open("b", session(2, NOW), OneSession::Newest, NOW).await.unwrap();
+        let expected = line("a", &session(1, NOW)) + &line("b", &session(2, NOW));
+        assert_eq!(fs::read_to_string(&path).unwrap(), expected, "nothing is between the lines");
+
+        fs::remove_dir(&beside).unwrap();
+        for second in 0..5_000 {
+            let renewed = LiveSession { until: NOW + 1201 + second, ..session(2, NOW) };
+            assert!(store.keep("b", renewed, NOW).await.unwrap());
+        }
+        let lines = fs::read_to_string(&path).unwrap().lines().count();
+        assert!(lines < 4096, "it was written anew later: {lines}");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_could_not_be_written_anew_holds_no_space() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sessions");
+        let store = FileSessions::open(&path, NOW).unwrap();
+        // Nothing can be put in the place of a directory.
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        store.file.lock().limit = 1;
+        assert!(store.keep("a", session(1, NOW), NOW).await.unwrap());
+        assert!(store.file.lock().fails);
+        assert!(!path.with_extension("new").exists());
     }
 
     #[tokio::test]

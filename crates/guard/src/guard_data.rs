@@ -41,6 +41,11 @@ impl GuardData {
     const SESSIONS: &str = "sessions";
     const NAME: &str = "name";
 
+    /// Whether a guard has used this directory before.
+    pub fn is_in(directory: &Path) -> bool {
+        directory.join(Self::KEY).exists()
+    }
+
     /// Reads all of it, or creates them. Only one process may use a directory, because each has its own view of the sessions.
     pub fn open(directory: &Path, now: u64) -> Result<Self, GuardDataError> {
         fs::create_dir_all(directory).map_err(failed("create", directory))?;

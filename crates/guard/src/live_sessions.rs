@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 
 use parking_lot::Mutex;
+use pass::Verifier;
 
 use crate::{Exchange, SessionId};
 
@@ -143,13 +144,25 @@ impl LiveSession {
     pub fn may_follow(&self, before: &Self, rule: OneSession, now: u64) -> Opening {
         if self.repeats(before, now) {
             Opening::Repeated
-        } else if self.pass <= before.pass {
+        } else if self.pass <= before.pass && !self.outdoes_a_wrong_clock(before, now) {
             Opening::Used
         } else if rule == OneSession::First && !before.has_ended(now) && !self.is_of_browser(before) {
             Opening::Taken
         } else {
             Opening::Opened
         }
+    }
+
+    /// Whether the mark was set by a clock that was ahead, and set back since. It would refuse every pass until that time comes again, and
+    /// the door and the guard would send the visitor back and forth. So another pass counts that the door has just made, after the
+    /// last exchange. The mark stays, for the pass that set it.
+    fn outdoes_a_wrong_clock(&self, before: &Self, now: u64) -> bool {
+        let ahead = now.saturating_add(Verifier::LEEWAY);
+        let is_another =
+            self.exchange.zip(before.exchange).is_some_and(|(ours, theirs)| ours.pass != theirs.pass);
+        let is_new = now < self.pass.saturating_add(Verifier::LEEWAY);
+        let is_later = ahead < before.opened || before.opened < self.pass;
+        ahead < before.pass && is_another && is_new && is_later
     }
 
     /// The first exchange counts, also if a clock was set back since. What the shop has ended stays ended.
@@ -202,6 +215,7 @@ impl MemorySessions {
             return Opening::Opened;
         };
         let opening = session.may_follow(before, rule, now);
+        let session = LiveSession { pass: before.pass.max(session.pass), ..session };
         match opening {
             Opening::Opened => *before = session,
             Opening::Repeated => *before = LiveSession { opened: before.opened, ..session },
@@ -395,6 +409,38 @@ mod tests {
             assert_eq!(open(repeat, NOW + 3), Opening::Used, "a repeat does not begin the time anew");
             assert_eq!(open(repeat, NOW - 3600), Opening::Used, "nor does a clock that is set back");
         }
+    }
+
+    /// As after a start before NTP: visitors came, and then the clock was set back by an hour.
+    #[test]
+    fn the_mark_of_a_clock_that_was_ahead_keeps_nobody_out() {
+        for rule in [OneSession::Newest, OneSession::First] {
+            let store = MemorySessions::default();
+            let open = |session, now| store.open_now("a", session, rule, now);
+            let ahead = in_browser(1, session(1, NOW + 3600, NOW + 3600));
+            assert_eq!(open(ahead, NOW + 3600), Opening::Opened);
+            assert_eq!(open(ahead, NOW), Opening::Used, "the same pass");
+            let [before, first, second] =
+                [NOW - 30, NOW, NOW + 5].map(|pass| in_browser(1, session(2, pass, pass.max(NOW))));
+            assert_eq!(open(before, NOW), Opening::Used, "perhaps before the clock went wrong");
+            assert_eq!(open(first, NOW), Opening::Opened);
+            assert_eq!(open(second, NOW + 5), Opening::Opened);
+            for again in [first, second, in_browser(2, first), in_browser(2, second)] {
+                assert_eq!(open(again, NOW + 9), Opening::Used);
+            }
+            assert_eq!(open(ahead, NOW + 3600), Opening::Used, "the mark is right again");
+            let later = in_browser(1, session(3, NOW + 3601, NOW + 3601));
+            assert_eq!(open(later, NOW + 3601), Opening::Opened);
+        }
+        let ahead = session(1, NOW + 31, NOW + 31);
+        let follows = |before| session(2, NOW, NOW).may_follow(&before, OneSession::Newest, NOW);
+        assert_eq!(follows(ahead), Opening::Opened);
+        assert_eq!(
+            follows(LiveSession { pass: NOW + 30, ..ahead }),
+            Opening::Used,
+            "clocks differ by as much"
+        );
+        assert_eq!(follows(LiveSession { exchange: None, ..ahead }), Opening::Used, "perhaps the same pass");
     }
 
     #[test]

@@ -10,6 +10,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 pub(crate) struct SentVisitor {
     /// What tells this browser from all others. None in a cookie of an older guard.
     pub(crate) browser: Option<BrowserSecret>,
+    /// None if they were sent for another reason than that they had no session.
+    pub(crate) trips: Option<Trips>,
     /// When the visitor, already with a pass, was sent through the door for a better one.
     pub(crate) asked: Option<u64>,
     /// The page that they asked for.
@@ -18,26 +20,41 @@ pub(crate) struct SentVisitor {
     pub(crate) again: Option<String>,
 }
 
+/// How often somebody without a session was sent to the door for one page, and since when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Trips {
+    pub(crate) since: u64,
+    pub(crate) count: u8,
+}
+
+impl Trips {
+    fn read(text: &str) -> Option<Self> {
+        let (since, count) = text.split_once('-')?;
+        Some(Self { since: since.parse().ok()?, count: count.parse().ok()? })
+    }
+}
+
 impl SentVisitor {
-    /// The cookie's value: `sent..ASKED.PATH.SECRET`, and `.AGAIN` if there is one. What stands between the first dots was the nonce of
-    /// an older guard. It is no secret, because passes say it.
+    /// The cookie's value: `sent.TRIPS.ASKED.PATH.SECRET`, and `.AGAIN` if there is one. An older guard wrote a nonce in place of the trips.
+    /// It is no secret, because passes say it.
     pub(crate) fn value(&self) -> String {
+        let trips = self.trips.map(|Trips { since, count }| format!("{since}-{count}")).unwrap_or_default();
         let browser = self.browser.map(BrowserSecret::reveal).unwrap_or_default();
         let asked = self.asked.map(|asked| asked.to_string()).unwrap_or_default();
         let path = self.path.as_ref().map(|path| URL_SAFE_NO_PAD.encode(path.as_str())).unwrap_or_default();
         let again = self.again.as_ref().map(|subject| format!(".{subject}")).unwrap_or_default();
-        format!("sent..{asked}.{path}.{browser}{again}")
+        format!("sent.{trips}.{asked}.{path}.{browser}{again}")
     }
 
     /// None if this cookie says something else. What cannot be used of it is left out.
     pub(crate) fn read(value: &str) -> Option<Self> {
         let mut parts = value.strip_prefix("sent.")?.split('.');
-        let (_, asked, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let (trips, asked, path) = (Trips::read(parts.next()?), parts.next()?, parts.next()?);
         let browser = parts.next().and_then(BrowserSecret::read);
         let again = parts.next().filter(|subject| pass::is_subject(subject)).map(ToOwned::to_owned);
         let path = URL_SAFE_NO_PAD.decode(path).ok().and_then(|path| String::from_utf8(path).ok());
         let path = path.and_then(|path| ReturnPath::new(&path));
-        Some(Self { browser, asked: asked.parse().ok(), path, again })
+        Some(Self { browser, trips, asked: asked.parse().ok(), path, again })
     }
 }
 
@@ -53,12 +70,13 @@ mod tests {
         for sent in [
             SentVisitor {
                 browser: Some(BrowserSecret::from_bytes([1; 16])),
+                trips: Some(Trips { since: 1_800_000_000, count: 2 }),
                 asked: Some(7),
                 path: path.clone(),
                 again: Some("kFv3q0Yd".into()),
             },
-            SentVisitor { browser: None, asked: None, path, again: None },
-            SentVisitor { browser: None, asked: None, path: None, again: None },
+            SentVisitor { browser: None, trips: None, asked: None, path, again: None },
+            SentVisitor { browser: None, trips: None, asked: None, path: None, again: None },
         ] {
             assert_eq!(SentVisitor::read(&sent.value()), Some(sent));
         }
@@ -69,7 +87,7 @@ mod tests {
     fn an_older_guards_nonce_is_no_secret() {
         let read = SentVisitor::read("sent.AQEBAQEBAQEBAQEBAQEBAQ.7.L2E").unwrap();
         let path = ReturnPath::new("/a");
-        assert_eq!(read, SentVisitor { browser: None, asked: Some(7), path, again: None });
+        assert_eq!(read, SentVisitor { browser: None, trips: None, asked: Some(7), path, again: None });
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! A guard and its operator: flags, mistakes, monitoring.
 
 use std::fs::{self, File};
-use std::process::Command;
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use http_contract::{Client, RoomUnderTest};
 use pass::Discovery;
+use tempfile::{NamedTempFile, TempDir};
 
 use super::fixture::{Guard, cookie, issuer, pass, room};
 use crate::hosting::{GUARD_SERVICE, eventually, shipped_flags};
@@ -110,11 +113,15 @@ fn certificates_that_were_named_are_not_replaced_by_others() {
 }
 
 /// A guard, and the file with what it logs.
-fn guard_with_a_log(room: &str) -> (Guard, tempfile::NamedTempFile) {
-    let log = tempfile::NamedTempFile::new().unwrap();
+fn guard_with_a_log(room: &str) -> (Guard, NamedTempFile) {
+    guard_with_a_log_in(tempfile::tempdir().unwrap(), room)
+}
+
+fn guard_with_a_log_in(directory: TempDir, room: &str) -> (Guard, NamedTempFile) {
+    let log = NamedTempFile::new().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_beekeeper"));
     command.stderr(File::options().append(true).open(log.path()).unwrap());
-    (Guard::started(command, room, tempfile::tempdir().unwrap(), &[]), log)
+    (Guard::started(command, room, directory, &[]), log)
 }
 
 /// First it is not up, then it is another room, and then the right one. No visitor comes meanwhile.
@@ -159,6 +166,44 @@ fn a_room_that_does_not_say_its_name_is_not_checked() {
     let warned = fs::read_to_string(log.path()).unwrap();
     assert!(warned.contains(&format!("the room at {url} does not say its name")), "{warned}");
     assert_eq!(Client::new(&guard.metrics, "demo").get("/healthz").status, 200);
+}
+
+/// What is at the room's URL meanwhile would end a first start, or hold it up.
+#[test]
+fn a_guard_that_starts_again_lets_in_whoever_has_a_session() {
+    let room = room();
+    let guard = Guard::of(&room, &[]);
+    let session = cookie(&guard.asked(&format!("/?bk_pass={}", pass(&room)), &[]));
+    let mut directory = guard.terminate();
+    let other_issuer = "says that its URL is";
+    for (url, warning) in [(web_server(|_| "404 Not Found"), "status 404"), (room.base(), other_issuer)] {
+        let (guard, log) = guard_with_a_log_in(directory, &url);
+        assert_eq!(guard.asked("/", &[("Cookie", &session)]).status, 200, "{url}");
+        let logged = fs::read_to_string(log.path()).unwrap();
+        assert!(logged.contains(warning) && logged.contains("no new visitor can enter"), "{logged}");
+        directory = guard.terminate();
+    }
+
+    // It takes connections, and answers none.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    let port = emulators::free_port().unwrap().to_string();
+    let mut guard = Command::new(env!("CARGO_BIN_EXE_beekeeper"))
+        .args(["guard", "demo", "--listen", &port, "--room", &url, "--data"])
+        .arg(directory.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    eventually("the guard listens", || TcpStream::connect(format!("127.0.0.1:{port}")).is_ok());
+    let headers = [("X-Forwarded-Method", "GET"), ("X-Forwarded-Uri", "/"), ("Cookie", &*session)];
+    let answer =
+        Client::new(&format!("http://127.0.0.1:{port}"), "demo").send("GET", "/forward-auth", &headers);
+    guard.kill().unwrap();
+    guard.wait().unwrap();
+    assert_eq!(answer.status, 200);
+    // It would take ten to find out that the room is silent.
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
 }
 
 /// The commands of the table of docs/guard.md are those of the command line.

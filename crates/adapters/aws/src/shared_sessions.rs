@@ -97,11 +97,18 @@ impl SharedSessions {
             Written::Done(_) => return Ok(Opening::Opened),
             Written::Refused(item) => self.before(OPEN, subject, item).await?,
         };
-        match before.map(|before| session.may_follow(&before, rule, now)) {
-            Some(Opening::Taken) => return Ok(Opening::Taken),
-            Some(Opening::Repeated) => {}
-            // Or the item has changed since the write. Then the visitor gets another pass.
-            _ => return Ok(Opening::Used),
+        // Without it, the item has changed since the write. Then the visitor gets another pass.
+        let Some(before) = before else { return Ok(Opening::Used) };
+        match session.may_follow(&before, rule, now) {
+            Opening::Opened if session.pass <= before.pass => {
+                // The mark of a clock that was set back since stays.
+                let session = LiveSession { pass: before.pass, ..session };
+                let put = self.table.put(OPEN, item(subject, &session), if_unchanged(&before)).await?;
+                return Ok(if matches!(put, Written::Done(_)) { Opening::Opened } else { Opening::Used });
+            }
+            Opening::Repeated => {}
+            Opening::Taken => return Ok(Opening::Taken),
+            Opening::Opened | Opening::Used => return Ok(Opening::Used),
         }
         let Some(repeat) = repeat(&session, now) else { return Ok(Opening::Used) };
         Ok(match self.table.update(REPEAT, Subject(subject), repeat).await? {
@@ -200,6 +207,10 @@ fn if_is_newer(session: &LiveSession, rule: OneSession, now: u64) -> Statement {
     };
     let condition = "attribute_not_exists(#id) OR (#pass < :pass AND (#until <= :now OR attribute_exists(#ended) OR #browser = :browser))";
     Statement::new("", condition, [pass, (":now", number(now)), (":browser", text(&browser))])
+}
+
+fn if_unchanged(before: &LiveSession) -> Statement {
+    Statement::new("", "#session = :before", [(":before", text(&before.id))])
 }
 
 /// Opens a session with the pass of the one that is there, under the condition of [`LiveSession::may_follow`]. The time of the

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use guard::{Decision, GuardRules, WhenUnreachable};
+use http::Method;
 use pass::Claims;
 
 use crate::fixture::{Browser, DOOR, Shop, answer, entered, location, rules, shop};
@@ -71,6 +72,66 @@ async fn without_keys_nobody_goes_in_circles() {
     shop.room.answers_again();
     shop.pass_time(5);
     assert_eq!(location(&arrives(&mut shop, &mut browser, &claims).await), "/sale");
+}
+
+/// The shop leads from its first name, to which the door leads, on to its second one. Each name has cookies of its own.
+#[tokio::test]
+async fn a_shop_that_leads_to_another_name_sends_nobody_in_circles() {
+    let mut shop = shop();
+    let (mut first, mut second) = (Browser::default(), Browser::default());
+    for _ in 0..3 {
+        assert_eq!(location(&shop.get(&mut second, "/sale").await), DOOR);
+        let claims = shop.claims("visitor");
+        assert_eq!(location(&arrives(&mut shop, &mut first, &claims).await), "/sale");
+        assert_eq!(entered(&shop.get(&mut first, "/sale").await), (Some("visitor"), Some(4711)));
+        shop.pass_time(1);
+    }
+    for _ in 0..3 {
+        assert!(is_told_to_wait_a_moment(shop.get(&mut second, "/sale").await));
+        shop.pass_time(15);
+    }
+    let form = shop.request(&mut second, Method::POST, "/sale", &[("sec-fetch-mode", "navigate")]).await;
+    assert_eq!(answer(form).status, 303, "a form goes to the room, as ever");
+    shop.pass_time(15);
+    assert_eq!(location(&shop.get(&mut second, "/sale").await), DOOR, "once a minute it is tried again");
+}
+
+/// The clock that remembered the last trip was an hour ahead.
+#[tokio::test]
+async fn a_clock_that_was_set_back_holds_nobody_up() {
+    let mut shop = shop();
+    let (mut waiting, mut refused) = (Browser::default(), Browser::default());
+    for _ in 0..3 {
+        shop.get(&mut waiting, "/sale").await;
+    }
+    let wrong = Claims { aud: "other".into(), ..shop.claims("visitor") };
+    arrives(&mut shop, &mut refused, &wrong).await;
+    shop.now -= 3600;
+    assert_eq!(location(&shop.get(&mut waiting, "/sale").await), DOOR);
+    assert_eq!(location(&arrives(&mut shop, &mut refused, &wrong).await), DOOR);
+}
+
+/// As a browser opens them that was closed with many tabs.
+#[tokio::test]
+async fn different_pages_are_no_circle() {
+    let mut shop = shop();
+    let mut browser = Browser::default();
+    for page in 0..20 {
+        assert_eq!(location(&shop.get(&mut browser, &format!("/tickets/{page}")).await), DOOR);
+    }
+}
+
+/// The clock of the machine was an hour ahead when they came. Their cookies are gone, or the guard's key.
+#[tokio::test]
+async fn nobody_goes_in_circles_after_a_clock_was_set_back() {
+    let mut shop = shop();
+    shop.admitted("visitor").await;
+    shop.now -= 3600;
+    let (mut browser, claims) = (Browser::default(), shop.claims("visitor"));
+    assert_eq!(location(&arrives(&mut shop, &mut browser, &claims).await), "/sale");
+    shop.pass_time(5);
+    let friends = &mut Browser::default();
+    assert_eq!(location(&arrives(&mut shop, friends, &claims).await), DOOR, "no pass is good for two");
 }
 
 #[tokio::test]

@@ -102,6 +102,19 @@ impl Journey {
         !self.leads_to_own_room() && self.redirects.iter().skip(1).any(is_door)
     }
 
+    /// The other host name to which the shop leads its visitors on. What is behind the door of a waiting room doesn't count.
+    pub fn leads_on_to(&self) -> Option<&str> {
+        let end = match &self.end {
+            End::Answer { at, .. } => Some(at),
+            _ => None,
+        };
+        let visited = self.redirects.iter().map(|(from, ..)| from).chain(end);
+        let mut hosts =
+            visited.take_while(|url| !url.path().ends_with("/beekeeper")).filter_map(Url::host_str);
+        let own = hosts.next()?;
+        hosts.filter(|host| *host != own).last()
+    }
+
     /// Whether the URL itself is the door of a waiting room, which would send its visitors round in a circle.
     pub fn begins_at_a_door(&self) -> bool {
         self.redirects.first().is_some_and(is_door)
@@ -113,6 +126,11 @@ fn is_door((from, _, to): &(Url, u16, Url)) -> bool {
     let room = from.path().strip_suffix("/beekeeper");
     from.origin() == to.origin()
         && room.is_some_and(|room| to.path().strip_prefix(room) == Some("/wait/index.html"))
+}
+
+/// What a shop needs that leads on to this host name: a session of the guard is for one.
+pub fn needs_host(host: &str) -> String {
+    format!("the shop sends visitors on to {host}; write that host into shop")
 }
 
 /// What a throttle needs whose shop is protected.
@@ -225,6 +243,26 @@ mod tests {
         );
         let (arrives, other) = through_the_page.await;
         assert!(arrives && other.ends_with(protected), "{other}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_shop_that_leads_on_to_another_name_is_found() {
+        const WWW: &str = "https://www.shop.example/sale";
+        const OWN: Option<&str> = Some("https://own.example/beekeeper");
+        const DOOR: &str = "https://room.example/prod/beekeeper";
+        const BY_HTTP: &str = "http://shop.example/sale";
+        let leads_on_to = |pages: &'static [_], url: &'static str| async move {
+            let is_own_room = |url: &Url| url.host_str() == Some("own.example");
+            let journey = Journey::to(&url.parse().unwrap(), &Shop(pages), is_own_room).await;
+            journey.leads_on_to().map(ToOwned::to_owned)
+        };
+        let www = Some("www.shop.example".into());
+        assert_eq!(leads_on_to(&[(SALE, 301, Some(WWW)), (WWW, 200, None)], SALE).await, www);
+        assert_eq!(leads_on_to(&[(SALE, 301, Some(WWW)), (WWW, 302, OWN)], SALE).await, www, "it is guarded");
+        assert_eq!(leads_on_to(&[(SALE, 302, OWN)], SALE).await, None);
+        let through_a_door = &[(SALE, 302, Some(DOOR)), (DOOR, 302, Some(BY_HTTP)), (BY_HTTP, 200, None)];
+        assert_eq!(leads_on_to(through_a_door, SALE).await, None, "it lets everyone pass");
+        assert_eq!(leads_on_to(&[(BY_HTTP, 301, Some(SALE)), (SALE, 200, None)], BY_HTTP).await, None);
     }
 
     #[tokio::test(start_paused = true)]

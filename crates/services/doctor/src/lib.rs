@@ -21,7 +21,7 @@ mod way_around;
 
 pub use check::{CheckResult, DoctorCheck};
 pub use examined::{Examined, FoundRoom, GuardHere};
-pub use journey::{Journey, needs_health};
+pub use journey::{Journey, needs_health, needs_host};
 pub use report::DoctorReport;
 pub use running::{RunningCheck, run};
 pub use shop::{judge as judge_shop, out_of_reach};
@@ -34,7 +34,7 @@ pub fn of_room(examined: &Examined) -> Vec<RunningCheck<'_>> {
         RunningCheck::new("page", pages::check(examined)),
         RunningCheck::new("certificate", certificates::check(examined)),
         RunningCheck::new("shop", shop::check(examined)),
-        RunningCheck::new("way-around", async { way_around::check(examined).await.into_iter().collect() }),
+        RunningCheck::new("way-around", way_around::check(examined)),
         RunningCheck::new("machine", machine::check(examined)),
     ]
 }

@@ -12,21 +12,31 @@ const WAY_AROUND: &str = "way-around";
 const MADE_UP_PASS: &str = "made.up.pass";
 
 /// Asks the shop's own URL as somebody who did not wait: without a pass, and with one that nobody has signed.
-pub(crate) async fn check(examined: &Examined) -> Option<DoctorCheck> {
+pub(crate) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
     let shop = &examined.room.settings.shop;
     let is_out_of_reach = !examined.is_here() && shop.is_on_this_machine();
     if is_out_of_reach || examined.silent_guard().is_some() {
-        return None;
+        return Vec::new();
     }
     if examined.is_room(shop.as_url()) {
-        return Some(circle(shop));
+        return vec![circle(shop)];
     }
     let without_pass = visit(examined, shop.as_url()).await;
-    if let Some(check) = let_in_or_lost(examined, &without_pass) {
-        return Some(check);
+    let mut checks: Vec<_> = let_in_or_lost(examined, &without_pass).into_iter().collect();
+    if checks.is_empty()
+        && let Ok(forged) = Url::parse(&shop.with_pass(MADE_UP_PASS))
+    {
+        checks.push(forged_pass(shop, &without_pass, &visit(examined, &forged).await));
     }
-    let forged = Url::parse(&shop.with_pass(MADE_UP_PASS)).ok()?;
-    Some(forged_pass(shop, &without_pass, &visit(examined, &forged).await))
+    checks.extend(without_pass.leads_on_to().map(|host| other_name(shop, host)));
+    checks
+}
+
+/// The guard would send its visitors round in a circle, from one name to the room and back to the other.
+fn other_name(shop: &WebUrl, host: &str) -> DoctorCheck {
+    let found =
+        format!("{shop} sends visitors on to {host}, and a session of the guard is for one host name");
+    DoctorCheck::warning(SHOP, found, "write that host into shop, with --shop URL")
 }
 
 async fn visit(examined: &Examined, url: &Url) -> Journey {

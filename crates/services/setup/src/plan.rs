@@ -165,7 +165,8 @@ fn other_names(shop: &ShopBlocks<'_>, name: &str) -> Vec<String> {
     let others = shop.other_names(name).into_iter().map(|other| {
         format!(
             "{other} is behind the guard with {name}, and its visitors come back to that name: better let {other} lead there by a \
-             server block of its own with return 301"
+             server block of its own with return 301; or, if your shop leads {name} to {other}, write {other} into shop in room.toml, and \
+             restart the room"
         )
     });
     others.collect()
@@ -270,6 +271,23 @@ mod tests {
         );
         let AfterSetup::StartGuard(then) = next(answering("200 OK")) else { panic!() };
         assert!(then.because.starts_with("the guard does not answer at "), "{then}");
+    }
+
+    #[test]
+    fn a_shop_with_two_names_is_told_that_only_one_can_be_guarded() {
+        let folder = tempfile::tempdir().unwrap();
+        let conf = folder.path().join("nginx.conf");
+        let guarded = format!("include {};", guard_file(&conf).display());
+        let names = "server_name shop.example www.shop.example;";
+        fs::create_dir(folder.path().join("conf.d")).unwrap();
+        let shop = format!("server {{ {guarded} listen 443 ssl; {names} }}");
+        fs::write(&conf, format!("events {{}} http {{ include conf.d/*.conf; {shop} }}")).unwrap();
+        let (webroot, certificate) = (folder.path(), Some(folder.path()));
+        let add = WhatToAdd { conf: &conf, shop_file: None, webroot, certificate };
+        let warnings = SetupPlan::of(add, &services(nobody(), nobody())).unwrap().warnings;
+        let told = "let www.shop.example lead there by a server block of its own with return 301; or, if your shop leads shop.example to \
+                    www.shop.example, write www.shop.example into shop in room.toml, and restart the room";
+        assert!(warnings.iter().any(|warning| warning.ends_with(told)), "{warnings:?}");
     }
 
     #[test]

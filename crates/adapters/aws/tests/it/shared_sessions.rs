@@ -110,6 +110,29 @@ fn guards_that_share_a_table_of_localemu_decide_as_one() {
     run(async { compared(TestRoom::on_localemu().await).await });
 }
 
+/// A clock was an hour ahead.
+#[test]
+#[ignore = "needs DynamoDB Local and LocalEmu: cargo xtask test aws"]
+fn a_clock_that_was_set_back_lets_no_pass_in_twice() {
+    run(async {
+        let room = TestRoom::empty().await;
+        let opens = async |pass, now| {
+            room.guard().open("a", session(1, pass, now), OneSession::Newest, now).await.unwrap()
+        };
+        let ahead = NOW + 3600;
+        for (pass, now, expected) in [
+            (ahead, ahead, Opening::Opened),
+            (NOW, NOW + 1, Opening::Opened),
+            (NOW + 5, NOW + 6, Opening::Opened),
+            (NOW, NOW + 7, Opening::Used),
+            (NOW + 5, NOW + 10, Opening::Used),
+            (ahead, ahead, Opening::Used),
+        ] {
+            assert_eq!(opens(pass, now).await, expected, "{pass} at {now}");
+        }
+    });
+}
+
 #[test]
 #[ignore = "needs DynamoDB Local and LocalEmu: cargo xtask test aws"]
 fn a_session_that_was_ended_at_another_guard_is_over_within_a_minute() {
