@@ -99,14 +99,19 @@ fn covers_path(named: &str, path: &str, query: Option<&str>) -> bool {
 }
 
 /// Whether this parameter, `name` or `name=value`, is in the query once, and every server reads the query in the same way: another spelling
-/// of its name may be the same name for the shop, which then may take the other value.
+/// of its name may be the same name for the shop, which then may take the other value. Some split at `;`, end a query at `#`, or read only
+/// its first thousand parameters.
 fn has(query: &str, parameter: &str) -> bool {
+    const MOST: usize = 50;
+
     let is_named = |pair: &&str| name(pair).eq_ignore_ascii_case(name(parameter));
     let is_it =
         |pair: &str| if parameter.contains('=') { pair == parameter } else { name(pair) == parameter };
     let mut named = query.split('&').filter(is_named);
     named.next().is_some_and(is_it)
         && named.next().is_none()
+        && !query.contains([';', '#'])
+        && query.split('&').count() <= MOST
         && query.split('&').all(|pair| is_word(name(pair)))
 }
 
@@ -248,6 +253,9 @@ mod tests {
             ("/?wc-api=wc_stripe&wc%2Dapi=", false, false),
             ("/?wc-api=wc_stripe&wc-api[]=", false, false),
             ("/?wc-api=wc_stripe&x;wc-api=", false, false),
+            ("/?wc-api=wc_stripe&x=1;wc-api=other", false, false),
+            ("/?wc-ajax=checkout#&wc-api=wc_stripe", false, false),
+            (&format!("/?wc-ajax=checkout{}&wc-api=wc_stripe", "&a".repeat(1000)), false, false),
             ("/?wc-api=wc_stripe&+wc-api=", false, false),
         ] {
             assert_eq!(covers(&any, &Method::POST, target, &[], ""), by_name, "{target}");
