@@ -11,7 +11,7 @@ use guard::{
     Bypass, Guard, GuardData, GuardRules, GuardTimes, HttpRoom, LiveSessions, Reporter, RoomKeys,
     RoomSilence, SecretHeader, WhenUnreachable,
 };
-use pass::{Discovery, ReportKey, SessionRules};
+use pass::{ReportKey, SessionRules};
 use rooms::data;
 use serde_json::json;
 use server::connections::{AccessLog, Limits, serve};
@@ -84,8 +84,10 @@ async fn serve_until(
     const REPORTS_WITHIN: Duration = Duration::from_secs(1);
     let guard = Arc::new(guard);
     if let Some(reporter) = &reporter {
-        // Now, so that the first visitor's session lasts as long as the room says. After a late answer, the next report says it.
-        let _ = timeout(REPORTS_WITHIN, reporter.report(&guard)).await;
+        // Now, so that the first visitor's session lasts as long as the room says. A later answer still counts.
+        let (reporter, counted) = (reporter.clone(), guard.clone());
+        let first = tokio::spawn(async move { reporter.report(&counted).await });
+        let _ = timeout(REPORTS_WITHIN, first).await;
     }
     let monitored_at = monitor.as_ref().map(TcpListener::local_addr).transpose()?;
     let address = door.local_addr()?;
@@ -107,6 +109,10 @@ async fn serve_until(
         let site = Arc::new(site);
         tokio::spawn(serve(listener, site, limits, AccessLog::Off, until_the_end()))
     });
+    let reports = reporter.as_ref().map(|reporter| {
+        let (reporter, counted) = (reporter.clone(), guard.clone());
+        tokio::spawn(async move { reporter.watch(&counted).await })
+    });
     if is_again && let Err(error) = ask(arguments, guard.rules(), guard.keys()).await {
         note(&format!("warning: {error:#}; no new visitor can enter until that is mended"));
         if let Some(hint) = advice(&error) {
@@ -122,10 +128,6 @@ async fn serve_until(
     let _ = say(&greeting);
     let watched = guard.clone();
     let watch = tokio::spawn(async move { watched.watch_room().await });
-    let reports = reporter.map(|reporter| {
-        let counted = guard.clone();
-        tokio::spawn(async move { reporter.watch(&counted).await })
-    });
 
     asked_to_stop.await;
     end.send_replace(());
@@ -239,15 +241,6 @@ async fn ask(arguments: &GuardArguments, rules: &GuardRules, keys: &RoomKeys<Htt
     }
     let room = HttpRoom::new(rules).context("the guard cannot ask the room")?;
     let discovery = room.discovery().await.ok();
-    if let Some(Discovery { issuer, .. }) = &discovery
-        && *issuer != rules.room
-    {
-        let problem =
-            format!("the room at {} says that its URL is {issuer}, and its passes say so too", rules.room);
-        return Err(Failure::new(Exit::Failed, problem)
-            .advising(format!("start the guard with --room {issuer}"))
-            .into());
-    }
     match keys.refresh(SystemClock.now().as_secs()).await {
         Ok(()) => {
             let name = discovery.and_then(|discovery| discovery.room);
@@ -257,6 +250,11 @@ async fn ask(arguments: &GuardArguments, rules: &GuardRules, keys: &RoomKeys<Htt
                     "warning: the room at {room} does not say its name; make sure that it is {name}"
                 ));
             }
+        }
+        Err(RoomSilence::OtherUrl { url, found }) => {
+            let advice = format!("start the guard with --room {found}");
+            let other = RoomSilence::OtherUrl { url, found };
+            return Err(Failure::new(Exit::Failed, other.to_string()).advising(advice).into());
         }
         Err(RoomSilence::OtherRoom { url, found, expected }) => {
             let advice = format!("start the guard with that name: beekeeper guard {found} --room {url}");

@@ -43,7 +43,7 @@ impl GuardData {
 
     /// Whether a guard has used this directory before.
     pub fn is_in(directory: &Path) -> bool {
-        directory.join(Self::KEY).exists()
+        directory.join(Self::KEY).metadata().is_ok_and(|key| key.len() > 0)
     }
 
     /// Reads all of it, or creates them. Only one process may use a directory, because each has its own view of the sessions.

@@ -51,9 +51,12 @@ impl HttpRoom {
         self.read(&url, |body| serde_json::from_slice(body).ok()).await
     }
 
-    /// Fails if this room says that it has another name than that of the rules.
-    fn check_name(&self, discovery: &Discovery) -> Result<(), RoomSilence> {
+    /// Fails if this room says that it has another URL or name than those of the rules.
+    fn check_room(&self, discovery: &Discovery) -> Result<(), RoomSilence> {
         let GuardRules { room: url, name: expected, .. } = &self.rules;
+        if discovery.issuer != *url {
+            return Err(RoomSilence::OtherUrl { url: url.clone(), found: discovery.issuer.clone() });
+        }
         match &discovery.room {
             Some(found) if found != expected => Err(RoomSilence::OtherRoom {
                 url: url.clone(),
@@ -129,7 +132,7 @@ impl RoomClient for HttpRoom {
         let url = self.rules.keys_url();
         let (discovery, keys) = tokio::join!(self.discovery(), self.read(&url, published));
         // What an older room, or a proxy, does not say is not held against it.
-        discovery.ok().map_or(Ok(()), |discovery| self.check_name(&discovery))?;
+        discovery.ok().map_or(Ok(()), |discovery| self.check_room(&discovery))?;
         keys
     }
 }
@@ -144,11 +147,12 @@ mod tests {
 
     const KEYS: &str = "GET /stage/.well-known/jwks.json HTTP/1.1\r\n";
 
-    /// A room that answers so when it is asked for its keys, and otherwise so.
-    async fn asked(keys: &str, discovery: &str) -> Result<Jwks, RoomSilence> {
+    /// A room that answers so when it is asked for its keys, and otherwise so at its URL.
+    async fn asked(keys: &str, discovery: impl Fn(&str) -> String) -> Result<Jwks, RoomSilence> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/stage/", listener.local_addr().unwrap());
         let room = HttpRoom::new(&GuardRules::new(&url, "sale")).unwrap();
+        let discovery = &discovery(url.trim_end_matches('/'));
         let serve = async {
             for _ in 0..2 {
                 let (mut visitor, _) = listener.accept().await.unwrap();
@@ -172,16 +176,29 @@ mod tests {
     async fn keys_are_fetched_from_where_the_room_publishes_them() {
         let keys = KeyRing::generate().unwrap().jwks().unwrap();
         let published = ok(&serde_json::to_string(&keys).unwrap());
-        assert_eq!(asked(&published, NOTHING).await.unwrap(), keys, "an older room");
-        let discovery = |name| serde_json::to_value(Discovery::of("https://r.example".into(), name)).unwrap();
-        let mut nameless = discovery("sale");
-        nameless.as_object_mut().unwrap().remove("room");
-        for said in [nameless, discovery("sale"), "sale".into()] {
-            assert_eq!(asked(&published, &ok(&said.to_string())).await.unwrap(), keys, "{said}");
+        assert_eq!(asked(&published, |_| NOTHING.into()).await.unwrap(), keys, "an older room");
+        let said = |url: &str, name: Option<&str>| {
+            let mut said = serde_json::to_value(Discovery::of(url.into(), name.unwrap_or_default())).unwrap();
+            if name.is_none() {
+                said.as_object_mut().unwrap().remove("room");
+            }
+            ok(&said.to_string())
+        };
+        for name in [None, Some("sale")] {
+            assert_eq!(asked(&published, |url| said(url, name)).await.unwrap(), keys, "{name:?}");
         }
-        let other = asked(&published, &ok(&discovery("summer").to_string())).await.unwrap_err();
-        assert!(other.to_string().contains("/stage is summer, not sale"), "{other}");
-        assert!(other.is_an_answer(), "nobody enters unguarded because of a wrong name");
+        assert_eq!(asked(&published, |_| ok("\"sale\"")).await.unwrap(), keys, "something else");
+        for (other, expected) in [
+            (asked(&published, |url| said(url, Some("summer"))).await, "/stage is summer, not sale"),
+            (
+                asked(&published, |_| said("https://other.example", None)).await,
+                "/stage says that its URL is https://other.example, and its passes say so too",
+            ),
+        ] {
+            let other = other.unwrap_err();
+            assert!(other.to_string().contains(expected), "{other}");
+            assert!(other.is_an_answer(), "nobody enters unguarded because of a wrong name");
+        }
     }
 
     #[tokio::test]
@@ -201,7 +218,7 @@ mod tests {
             ("HTTP/1.1 502 Gone\r\ncontent-length: 0\r\n\r\n".into(), "status 502", false),
             ("not HTTP".into(), "the room does not answer", false),
         ] {
-            let silence = asked(&answer, NOTHING).await.unwrap_err();
+            let silence = asked(&answer, |_| NOTHING.into()).await.unwrap_err();
             assert!(silence.to_string().contains(expected), "{silence}");
             assert_eq!(silence.is_an_answer(), is_an_answer, "{silence}");
         }

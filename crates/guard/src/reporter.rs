@@ -158,9 +158,10 @@ impl Reported {
             RoomSilence::Status { status: 409, .. } => Self::TooOld,
             RoomSilence::Status { status, .. } => Self::OtherStatus(*status),
             RoomSilence::NoAnswer { .. } => Self::NoAnswer,
-            RoomSilence::NotKeys { .. } | RoomSilence::NotRules { .. } | RoomSilence::OtherRoom { .. } => {
-                Self::NotRules
-            }
+            RoomSilence::NotKeys { .. }
+            | RoomSilence::NotRules { .. }
+            | RoomSilence::OtherRoom { .. }
+            | RoomSilence::OtherUrl { .. } => Self::NotRules,
         }
     }
 }

@@ -32,6 +32,9 @@ pub enum RoomSilence {
     /// Its keys are none of ours: all of its passes would be refused.
     #[error("the room at {url} is {found}, not {expected}, and so are its passes")]
     OtherRoom { url: String, found: String, expected: String },
+    /// Its passes name that URL, so they would all be refused too.
+    #[error("the room at {url} says that its URL is {found}, and its passes say so too")]
+    OtherUrl { url: String, found: String },
 }
 
 impl RoomSilence {
@@ -44,7 +47,8 @@ impl RoomSilence {
             Self::NothingThere { .. }
             | Self::NotKeys { .. }
             | Self::NotRules { .. }
-            | Self::OtherRoom { .. } => true,
+            | Self::OtherRoom { .. }
+            | Self::OtherUrl { .. } => true,
         }
     }
 }
