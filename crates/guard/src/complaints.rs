@@ -9,6 +9,8 @@ use crate::GuardRules;
 pub(crate) struct Complaints {
     /// From when on the next one is logged.
     next: AtomicU64,
+    /// The same for what anybody can bring about: it must not silence the others.
+    next_in_vain: AtomicU64,
 }
 
 impl Complaints {
@@ -17,7 +19,7 @@ impl Complaints {
     /// Anybody can make up a pass, so one that no key has signed says nothing, unless the door has just given it.
     pub(crate) fn log(&self, rules: &GuardRules, refused: Refused, is_circling: bool, now: u64) {
         let is_signed = matches!(refused, Refused::Issuer | Refused::Audience | Refused::NotYet);
-        if !(is_signed || is_circling) || !self.is_due(now) {
+        if !(is_signed || is_circling) || !is_due(&self.next, now) {
             return;
         }
         let GuardRules { name, room, .. } = rules;
@@ -43,7 +45,7 @@ impl Complaints {
 
     /// The room has sent a visitor back whom the guard had sent for a new place.
     pub(crate) fn log_no_new_place(&self, rules: &GuardRules, now: u64) {
-        if self.is_due(now) {
+        if is_due(&self.next, now) {
             tracing::warn!(
                 name = rules.name,
                 room = rules.room,
@@ -56,7 +58,7 @@ impl Complaints {
 
     /// Somebody comes without a session again and again. One person in a hurry does so too.
     pub(crate) fn log_in_vain(&self, rules: &GuardRules, now: u64) {
-        if self.is_due(now) {
+        if is_due(&self.next_in_vain, now) {
             tracing::warn!(
                 name = rules.name,
                 room = rules.room,
@@ -65,12 +67,12 @@ impl Complaints {
             );
         }
     }
+}
 
-    fn is_due(&self, now: u64) -> bool {
-        // A clock that was set back must not silence it.
-        let due = |next: u64| (now >= next || next - now > Self::PAUSE).then_some(now + Self::PAUSE);
-        self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, due).is_ok()
-    }
+fn is_due(next: &AtomicU64, now: u64) -> bool {
+    // A clock that was set back must not silence it.
+    let due = |next: u64| (now >= next || next - now > Complaints::PAUSE).then_some(now + Complaints::PAUSE);
+    next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, due).is_ok()
 }
 
 #[cfg(test)]
@@ -79,8 +81,8 @@ mod tests {
 
     #[test]
     fn one_line_a_minute_whatever_the_clock_does() {
-        let complaints = Complaints::default();
-        let due = [1000, 1059, 1060, 1100, 1120, 500, 559, 560].map(|now| complaints.is_due(now));
+        let next = AtomicU64::default();
+        let due = [1000, 1059, 1060, 1100, 1120, 500, 559, 560].map(|now| is_due(&next, now));
         assert_eq!(due, [true, false, true, false, true, true, false, true]);
     }
 }

@@ -52,7 +52,8 @@ impl FileSessions {
         let text = String::from_utf8_lossy(&bytes[..whole]);
         text.lines().filter_map(read).for_each(|(subject, session)| sessions.restore(subject, session));
         let file = SessionFile::anew(path, &sessions, now).or_else(|error| {
-            let as_it_is = SessionFile::as_it_is(path, whole as u64, text.lines().count())?;
+            let as_it_is = SessionFile::as_it_is(path, whole as u64, text.lines().count());
+            let Ok(as_it_is) = as_it_is else { return Err(error) };
             let (error, path) = (&error as &dyn std::error::Error, path.display());
             tracing::warn!(
                 error,

@@ -155,7 +155,7 @@ impl LiveSession {
 
     /// Whether the mark was set by a clock that was ahead, and set back since. It would refuse every pass until that time comes again, and
     /// the door and the guard would send the visitor back and forth. So another pass counts that the door has just made, after the
-    /// last exchange. The mark stays, for the pass that set it.
+    /// last exchange. The mark stays, for the pass that set it; another one of the wrong time may open once more when that time comes.
     fn outdoes_a_wrong_clock(&self, before: &Self, now: u64) -> bool {
         let ahead = now.saturating_add(Verifier::LEEWAY);
         let is_another =
