@@ -85,22 +85,24 @@ fn warnings(
             room_file.display()
         ));
     }
-    if !guard.bypass_path.iter().any(|path| path == CHALLENGES) {
+    let bypass = Bypass { paths: guard.bypass_path.clone(), ..Bypass::default() };
+    if !bypass.covers_target(&format!("{CHALLENGES}token")) {
         warnings.push(format!(
             "{} does not let through who renews the shop's own certificate: bypass_path = [\"{CHALLENGES}\"]",
             guard_file.display()
         ));
     }
-    let bypass = Bypass { paths: guard.bypass_path.clone(), ..Bypass::default() };
     if let Some(Removable::Value(health)) = &room.settings.health
         && health.as_url().host_str() == shop.as_url().host_str()
         && !bypass.covers_target(&health.as_url()[Position::BeforePath..Position::AfterQuery])
     {
-        warnings.push(format!(
-            "{} does not let the room measure {health}: bypass_path = [\"{}\"]",
-            guard_file.display(),
-            health.as_url().path()
-        ));
+        let target = &health.as_url()[Position::BeforePath..Position::AfterQuery];
+        let mend = [health.as_url().path(), target].into_iter().find_map(|path| Bypass::path(path).ok());
+        let mend = mend.map_or_else(
+            || "write another health URL into the room's file, below /".to_owned(),
+            |path| format!("bypass_path = [\"{path}\"]"),
+        );
+        warnings.push(format!("{} does not let the room measure {health}: {mend}", guard_file.display()));
     }
     warnings
 }
@@ -158,6 +160,15 @@ mod tests {
         ));
         let bypassed = ["acme-challenge/\"", "acme-challenge/\", \"/health\""];
         assert_eq!(read(measured, bypassed).unwrap().warnings, [""; 0]);
+        let shop = [
+            "# throttle = true\n# health = \"https://shop.example/health",
+            "throttle = true\nhealth = \"https://shop.example/",
+        ];
+        let warnings = read(shop, ["/acme-challenge/\"", "/\""]).unwrap().warnings;
+        let [warning] = &*warnings else { panic!("{warnings:?}") };
+        assert!(warning.ends_with(
+            "measure https://shop.example/: write another health URL into the room's file, below /"
+        ));
         let longer = [
             "# throttle = true\n# health = \"https://shop.example/health",
             "throttle = true\nhealth = \"https://shop.example/healthz",

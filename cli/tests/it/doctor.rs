@@ -149,7 +149,8 @@ fn a_shop_that_leads_on_to_another_host_is_warned_of() {
     let (result, found, advice) = found[found.len() - 1];
     assert_eq!((diagnosis.code, result), (0, "warning"), "{}", diagnosis.report);
     assert!(found.contains("sends visitors on to localhost") && advice.contains("--shop"), "{found}");
-    let warning = "warning: the shop sends visitors on to localhost; write that host into shop";
+    let warning =
+        "warning: the shop sends visitors on to localhost; if the shop is there, write that host into shop";
     assert!(room.log().any(|line| line == warning));
     let flags =
         ["--title", "Sale", "--shop", &shop, "--rate", "300", "--throttle", "--region", "eu-central-1"];

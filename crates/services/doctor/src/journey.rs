@@ -111,8 +111,8 @@ impl Journey {
         let visited = self.redirects.iter().map(|(from, ..)| from).chain(end);
         let mut hosts =
             visited.take_while(|url| !url.path().ends_with("/beekeeper")).filter_map(Url::host_str);
-        let own = hosts.next()?;
-        hosts.filter(|host| *host != own).last()
+        let (own, last) = (hosts.next()?, hosts.last()?);
+        (last != own).then_some(last)
     }
 
     /// Whether the URL itself is the door of a waiting room, which would send its visitors round in a circle.
@@ -130,7 +130,7 @@ fn is_door((from, _, to): &(Url, u16, Url)) -> bool {
 
 /// What a shop needs that leads on to this host name: a session of the guard is for one.
 pub fn needs_host(host: &str) -> String {
-    format!("the shop sends visitors on to {host}; write that host into shop")
+    format!("the shop sends visitors on to {host}; if the shop is there, write that host into shop")
 }
 
 /// What a throttle needs whose shop is protected.

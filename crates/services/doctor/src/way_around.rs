@@ -36,7 +36,7 @@ pub(crate) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
 fn other_name(shop: &WebUrl, host: &str) -> DoctorCheck {
     let found =
         format!("{shop} sends visitors on to {host}, and a session of the guard is for one host name");
-    DoctorCheck::warning(SHOP, found, "write that host into shop, with --shop URL")
+    DoctorCheck::warning(SHOP, found, "if the shop is there, write that host into shop, with --shop URL")
 }
 
 async fn visit(examined: &Examined, url: &Url) -> Journey {

@@ -165,8 +165,8 @@ fn other_names(shop: &ShopBlocks<'_>, name: &str) -> Vec<String> {
     let others = shop.other_names(name).into_iter().map(|other| {
         format!(
             "{other} is behind the guard with {name}, and its visitors come back to that name: better let {other} lead there by a \
-             server block of its own with return 301; or, if your shop leads {name} to {other}, write {other} into shop in room.toml, and \
-             restart the room"
+             server block of its own with return 301. If your shop leads {name} to {other} instead, write {other} into shop in room.toml, \
+             and restart the room"
         )
     });
     others.collect()
@@ -285,8 +285,8 @@ mod tests {
         let (webroot, certificate) = (folder.path(), Some(folder.path()));
         let add = WhatToAdd { conf: &conf, shop_file: None, webroot, certificate };
         let warnings = SetupPlan::of(add, &services(nobody(), nobody())).unwrap().warnings;
-        let told = "let www.shop.example lead there by a server block of its own with return 301; or, if your shop leads shop.example to \
-                    www.shop.example, write www.shop.example into shop in room.toml, and restart the room";
+        let told = "let www.shop.example lead there by a server block of its own with return 301. If your shop leads shop.example to \
+                    www.shop.example instead, write www.shop.example into shop in room.toml, and restart the room";
         assert!(warnings.iter().any(|warning| warning.ends_with(told)), "{warnings:?}");
     }
 
