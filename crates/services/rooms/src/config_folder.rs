@@ -119,18 +119,25 @@ fn read(path: &Path) -> Result<Option<String>> {
     }
 }
 
-/// The file keeps its mode, and its owner if this user may give files away.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     // A link to a file somewhere else stays one.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     // In the same directory, because a rename is atomic only within a file system; and of this process alone.
     let new = path.with_extension(format!("{}.new", process::id()));
-    let mut file = File::create(&new)?;
-    if let Ok(old) = fs::metadata(&path) {
-        drop(fchown(&file, Some(old.uid()), Some(old.gid())));
-        file.set_permissions(old.permissions())?;
+    let written = write_like(&path, &new, text).and_then(|()| fs::rename(&new, path));
+    written.inspect_err(|_| drop(fs::remove_file(new)))
+}
+
+/// The new file has the mode of the old one, if it has its owner too: somebody else's file of mode 0600 would be lost to them.
+fn write_like(old: &Path, new: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::create(new)?;
+    if let Ok(old) = fs::metadata(old) {
+        let is_given = fchown(&file, Some(old.uid()), Some(old.gid())).is_ok();
+        if is_given || file.metadata()?.uid() == old.uid() {
+            // Some disks have no modes.
+            drop(file.set_permissions(old.permissions()));
+        }
     }
     file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(new, path)
+    file.sync_all()
 }
