@@ -31,8 +31,10 @@ const PROGRAM_OF_PLAYS: &str = "crates/testing/deployed_rooms deployed";
 /// The program that holds the stores of AWS to fractions of a second, over an emulator. It fails beside plays and browsers.
 const TIMED_PROGRAM: &str = "crates/adapters/aws it";
 
-/// The program that only computes, for minutes, on virtual time. It takes what those leave of a processor that measure time.
+/// The program that only computes, for minutes, on virtual time, but for one module. It takes what those leave of a processor that
+/// measure time.
 const COMPUTING_PROGRAM: &str = "crates/testing/fault_simulation it";
+const KILLED: &str = "killed::";
 
 /// A program and a module of it that hold a rehearsed room to a simulated one. They fail there too.
 const TIMED_MODULE: [&str; 2] = ["cli command", "agreement::"];
@@ -125,14 +127,18 @@ impl TestPrograms {
         self.run_one(PROGRAM_OF_PLAYS, arguments)
     }
 
-    /// Runs what measures time. The module mostly waits.
+    /// Runs what measures time. The modules mostly wait.
     pub(crate) fn run_timed(&self, arguments: &[&str]) -> Result<()> {
         let [program, module] = TIMED_MODULE;
         let of_module = [arguments, &[module]].concat();
+        let killed = [arguments, &[KILLED]].concat();
         thread::scope(|scope| {
-            let module = scope.spawn(|| self.run_one(program, &of_module));
+            let modules = scope.spawn(|| {
+                self.run_one(COMPUTING_PROGRAM, &killed)?;
+                self.run_one(program, &of_module)
+            });
             let program = self.run_one(TIMED_PROGRAM, arguments);
-            program.and(module.join().unwrap_or_else(|_| bail!("a thread panicked")))
+            program.and(modules.join().unwrap_or_else(|_| bail!("a thread panicked")))
         })
     }
 
@@ -141,7 +147,8 @@ impl TestPrograms {
         let program = self.named(COMPUTING_PROGRAM)?;
         let mut last = Command::new("nice");
         last.args(["-n", "19"]).arg(&program.path).env(THREADS, "1");
-        program.run_as(last, arguments, &self.environment)
+        let arguments = [arguments, &["--skip", KILLED]].concat();
+        program.run_as("what only computes", last, &arguments, &self.environment)
     }
 
     fn run_one(&self, name: &str, arguments: &[&str]) -> Result<()> {
@@ -173,11 +180,12 @@ impl TestProgram {
         if env::var_os(THREADS).is_none() {
             program.env(THREADS, if self.is_in(COMMAND) { TESTS_OF_COMMAND } else { TESTS });
         }
-        self.run_as(program, arguments, environment)
+        self.run_as(&self.name, program, arguments, environment)
     }
 
     fn run_as(
         &self,
+        name: &str,
         mut program: Command,
         arguments: &[&str],
         environment: &[(OsString, Option<OsString>)],
@@ -189,7 +197,7 @@ impl TestProgram {
                 None => program.env_remove(name),
             };
         }
-        run_beside_others(&self.name, &mut program)
+        run_beside_others(name, &mut program)
     }
 }
 
@@ -199,10 +207,12 @@ mod tests {
 
     /// A filter that no test matches would pass.
     #[test]
-    fn the_timed_module_is_one_of_the_command() {
-        let tests = std::fs::read_to_string(root().join("cli/tests/it/main.rs")).unwrap();
-        let [_, module] = TIMED_MODULE;
-        assert!(tests.contains(&format!("\nmod {};", module.trim_end_matches(':'))));
+    fn the_modules_have_these_names() {
+        let [_, timed] = TIMED_MODULE;
+        for (folder, module) in [("cli", timed), ("crates/testing/fault_simulation", KILLED)] {
+            let tests = std::fs::read_to_string(root().join(folder).join("tests/it/main.rs")).unwrap();
+            assert!(tests.contains(&format!("\nmod {};", module.trim_end_matches(':'))), "{module}");
+        }
     }
 
     #[test]
