@@ -41,7 +41,7 @@ fn midway(error: anyhow::Error, command: &str, room: &RoomId) -> anyhow::Error {
         return error;
     }
     let sign_in = ending::advice(&error).unwrap_or_default();
-    let advice = format!("{sign_in}. AWS continues meanwhile; {again}");
+    let advice = format!("{sign_in}. AWS goes on with what it has begun; {again}");
     Failure::new(ending::exit(&error), format!("{error:#}")).advising(advice).into()
 }
 
@@ -186,7 +186,7 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_is_stopped_midway_reads_that_aws_goes_on() {
-        let again = "AWS continues meanwhile; to follow it, run again: beekeeper deploy sale";
+        let again = "AWS goes on with what it has begun; to follow it, run again: beekeeper deploy sale";
         let [before, after] = told(|| failed("ExpiredToken: it is expired")).await;
         assert_eq!(before, (Exit::Denied, "sign in to AWS again".to_owned()));
         assert_eq!(after, (Exit::Denied, format!("sign in to AWS again. {again}")));

@@ -75,17 +75,7 @@ pub(crate) async fn apply(
     if let Some(change_set) = create_change_set(stack, content, existing, DEPLOY_CHANGE_SET).await? {
         let action = if existing.is_some() { "update" } else { "create" };
         report_step(on_event, DeployStep::Stack, format!("{action} the stack {}", stack.name));
-        let executed = execute(stack, &change_set, action, on_event).await;
-        if executed.is_err() && loses_page {
-            on_event(DeployEvent::Warning {
-                text: "visitors may see the built-in page now, whether or not AWS took this update back"
-                    .into(),
-                advice: Some(
-                    "deploy again; to have your own page back, name it in the room's file first".into(),
-                ),
-            });
-        }
-        executed
+        execute(stack, &change_set, action, loses_page, on_event).await
     } else {
         report_step(on_event, DeployStep::Stack, format!("the stack {} is up to date", stack.name));
         Ok(())
@@ -236,6 +226,7 @@ async fn execute(
     stack: &RoomStack<'_>,
     change_set: &ChangeSet,
     action: &str,
+    loses_page: bool,
     on_event: OnEvent<'_>,
 ) -> Result<(), CloudError> {
     let attempt = format!("{action} {}", stack.description());
@@ -258,9 +249,19 @@ async fn execute(
             }
             Ok(())
         }
-        _ => Err(watch
-            .error(attempt, state.as_ref())
-            .or_advice("AWS rolled the changes back; solve this problem, and run the same command again")),
+        _ => {
+            if loses_page {
+                on_event(DeployEvent::Warning {
+                    text: "visitors may see the built-in page now, although AWS took this update back".into(),
+                    advice: Some(
+                        "deploy again; to have your own page back, name it in the room's file first".into(),
+                    ),
+                });
+            }
+            Err(watch
+                .error(attempt, state.as_ref())
+                .or_advice("AWS rolled the changes back; solve this problem, and run the same command again"))
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::stack::StackState;
 use crate::warnings::PlanWarning;
 use crate::{Account, CloudError, CloudErrorKind};
 
-const LOST: &str = "its URL would change, and links, cookies and passes of before would lead nowhere";
+const LOST: &str = "its URL would change, and existing links, cookies and passes would lead nowhere";
 
 /// A room's domain and edge, each before and after a deployment.
 #[derive(Clone, Copy, Debug)]
@@ -41,13 +41,13 @@ impl Account {
     }
 }
 
-/// That a room which is deployed without a domain gets one. Its old URL still answers, but that is all.
+/// That a room deployed without a domain gets one. Its old URL still answers, but leads to none of the new places.
 pub(crate) fn warning_of_domain(existing: &StackState, config: &RoomConfig) -> Option<PlanWarning> {
     let [None, Some(domain)] = UrlChange::of(existing, config).domain else { return None };
     Some(PlanWarning {
         text: format!(
             "the room's URL becomes https://{domain}/beekeeper: whoever goes there joins at the end, wherever they stood, and a guard \
-             that has the URL of before lets nobody in"
+             with the old URL lets nobody in"
         ),
         advice: "do this before any visitor comes, and give the guard the new URL once it opens in a browser: docs/aws.md"
             .into(),

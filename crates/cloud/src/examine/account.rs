@@ -106,8 +106,7 @@ fn judge_stack(found: Option<&StackCheck>, lack: Option<String>, room: &RoomId) 
     }
     if !found.not_deployed.is_empty() {
         let changes: Vec<_> = found.not_deployed.iter().map(ToString::to_string).collect();
-        let text =
-            format!("your configuration file says otherwise than what is deployed: {}", changes.join(", "));
+        let text = format!("your configuration file differs from what is deployed: {}", changes.join(", "));
         let advice =
             format!("if your file is the newest, {deploy}; otherwise get it from whoever deployed it last");
         checks.push(DoctorCheck::problem(STACK, text, advice));
