@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use config::{Architecture, EdgeSetting, RoomConfig};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 use crate::template::{self, Stack, TEMPLATE, TemplateError, parse};
 use crate::{CloudError, CloudErrorKind, names};
@@ -129,14 +129,7 @@ pub(crate) fn stack(parameters: &BTreeMap<&'static str, String>) -> Result<Stack
 pub(crate) fn with_defaults(
     parameters: &BTreeMap<&'static str, String>,
 ) -> Result<BTreeMap<String, String>, CloudError> {
-    let template = parse(TEMPLATE).map_err(|error| unreadable(&error))?;
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let declared = template["Parameters"].as_object().into_iter().flatten();
-    let mut all: BTreeMap<_, _> = declared
-        .filter_map(|(name, parameter)| Some((name.clone(), text(parameter.get("Default")?))))
-        .collect();
-    all.extend(parameters.iter().map(|(&name, value)| (name.to_owned(), value.clone())));
-    Ok(all)
+    Ok(stack(parameters)?.parameters())
 }
 
 /// The template in this program cannot be read: a bug.
@@ -173,7 +166,7 @@ mod tests {
 
     #[test]
     fn the_code_of_every_function_is_the_one_package() {
-        let template: Value = serde_json::from_str(&template(EdgeSetting::No).unwrap()).unwrap();
+        let template: serde_json::Value = serde_json::from_str(&template(EdgeSetting::No).unwrap()).unwrap();
         let functions = template["Resources"].as_object().unwrap().values();
         let functions: Vec<_> =
             functions.filter(|resource| resource["Type"] == "AWS::Serverless::Function").collect();

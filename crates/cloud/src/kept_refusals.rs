@@ -1,6 +1,5 @@
 //! What a room was found to refuse, kept for a minute.
 
-use std::fmt;
 use std::time::{Duration, Instant};
 
 use control::Refusals;
@@ -10,7 +9,7 @@ use tokio::sync::Mutex;
 pub(crate) type LatelyRefused = Result<Option<Refusals>, String>;
 
 /// The latest answer, so that whoever watches a status every few seconds asks, and pays, once a minute.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct KeptRefusals(Mutex<Option<(Instant, LatelyRefused)>>);
 
 impl KeptRefusals {
@@ -26,12 +25,6 @@ impl KeptRefusals {
         let answer = read.await;
         *latest = Some((Instant::now(), answer.clone()));
         answer
-    }
-}
-
-impl fmt::Debug for KeptRefusals {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeptRefusals").finish_non_exhaustive()
     }
 }
 

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use aws_sdk_cloudwatchlogs::types::LogGroup;
-use aws_sdk_resourcegroupstagging::config::{Builder, Region};
 use aws_sdk_resourcegroupstagging::types::{ResourceTagMapping, TagFilter};
 use config::EdgeSetting;
 use tokio::time::{Instant, sleep};
@@ -165,10 +164,10 @@ impl Account {
     }
 
     async fn tagged_now(&self, room: &RoomId) -> Result<Vec<String>, CloudError> {
-        let mut arns = self.tagged_in(&self.region, room).await?;
+        let mut arns = self.tagged_here(room).await?;
         // What CloudFront has is listed there, whatever the room's region. The rest of that region is of another room.
         if self.region != EdgeSetting::REGION && EdgeSetting::is_in(&self.region) {
-            let there = self.tagged_in(EdgeSetting::REGION, room).await?;
+            let there = self.in_region(EdgeSetting::REGION).tagged_here(room).await?;
             let is_of_edge =
                 |arn: &String| arn.starts_with("arn:aws:cloudfront:") || arn.contains(":global/webacl/");
             arns.extend(there.into_iter().filter(is_of_edge));
@@ -176,10 +175,9 @@ impl Account {
         Ok(arns)
     }
 
-    async fn tagged_in(&self, region: &str, room: &RoomId) -> Result<Vec<String>, CloudError> {
+    async fn tagged_here(&self, room: &RoomId) -> Result<Vec<String>, CloudError> {
         let attempt = "look for resources with the room's tag";
-        let config = Builder::from(&self.config).region(Region::new(region.to_owned())).build();
-        let tagging = aws_sdk_resourcegroupstagging::Client::from_conf(config);
+        let tagging = aws_sdk_resourcegroupstagging::Client::new(&self.config);
         let filter = TagFilter::builder().key(names::TAG).values(room.to_string()).build();
         let found =
             tagging.get_resources().tag_filters(filter).into_paginator().items().send().try_collect().await;

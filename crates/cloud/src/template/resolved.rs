@@ -32,6 +32,11 @@ impl Stack {
         Ok(Self { template, parameters: all })
     }
 
+    /// All of them, as CloudFormation gets them.
+    pub fn parameters(&self) -> BTreeMap<String, String> {
+        self.parameters.iter().map(|(name, value)| (name.clone(), plain(value))).collect()
+    }
+
     /// The resources that would be created: names and types.
     pub fn resources(&self) -> Result<BTreeMap<String, String>> {
         let mut resources = BTreeMap::new();
@@ -140,10 +145,7 @@ impl Stack {
             let (name, rest) = part
                 .split_once('}')
                 .ok_or_else(|| TemplateError(format!("a closing }} is missing in {text}")))?;
-            match self.reference(name) {
-                Value::String(text) => substituted += &text,
-                other => substituted += &other.to_string(),
-            }
+            substituted += &plain(&self.reference(name));
             substituted += rest;
         }
         Ok(substituted)
@@ -164,10 +166,7 @@ impl Stack {
         let (function, argument) = intrinsic(object)
             .ok_or_else(|| TemplateError(format!("this is not a condition: {condition}")))?;
         match (function, list(argument)?) {
-            ("Fn::Equals", [left, right]) => {
-                let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                Ok(plain(&self.resolve(left)?) == plain(&self.resolve(right)?))
-            }
+            ("Fn::Equals", [left, right]) => Ok(plain(&self.resolve(left)?) == plain(&self.resolve(right)?)),
             ("Fn::Not", [inner]) => Ok(!self.evaluate(inner)?),
             ("Fn::And", all) => all.iter().try_fold(true, |so_far, one| Ok(self.evaluate(one)? && so_far)),
             ("Fn::Or", any) => any.iter().try_fold(false, |so_far, one| Ok(self.evaluate(one)? || so_far)),
@@ -184,6 +183,11 @@ fn no_value() -> Value {
 fn intrinsic(object: &Map<String, Value>) -> Option<(&str, &Value)> {
     let (name, argument) = object.iter().next()?;
     (object.len() == 1 && (name == "Ref" || name.starts_with("Fn::"))).then_some((name.as_str(), argument))
+}
+
+/// As CloudFormation writes it into a text.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn string(value: &Value) -> Result<&str> {
