@@ -39,10 +39,11 @@ pub(crate) struct LocalStart {
     pub(crate) path: Option<PathBuf>,
 }
 
-/// On a full disk nobody can join, but those who were let in still come into the shop. So the room runs as it was.
+/// Where nothing can be written, as on a full disk, nobody can join, but those who were let in still come into the shop. So the room
+/// runs as it was.
 pub(crate) fn note_unwritten(error: PortError, kept: &str) {
     let error = anyhow::Error::from(error);
-    note(&format!("warning: {error:#}. Until you start the room again then, {kept}"));
+    note(&format!("warning: {error:#}. Then restart the room: until you do, {kept}"));
 }
 
 impl LocalStart {
@@ -92,7 +93,7 @@ impl LocalStart {
         if after != *kept
             && let Err(error) = apply_settings(&store, &kept, after).await
         {
-            note_unwritten(error, "the room has its settings of before");
+            note_unwritten(error, "it may keep its old settings");
         }
         let room = store.room().await?;
         // Nobody would stand ahead of anybody.

@@ -117,7 +117,7 @@ async fn watch_shop(
     } else if room.throttled.is_some() {
         // Without a throttle, nothing would end the limit that an earlier run set.
         if let Err(error) = store.hold(None).await {
-            note_unwritten(error, "the throttle's limit stays");
+            note_unwritten(error, "it keeps the throttle's limit");
         }
     }
     Ok(())

@@ -90,7 +90,7 @@ fn a_room_that_cannot_write_its_changed_settings_runs_with_those_of_before() {
     let status: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{error}"));
     assert_eq!(status["room"]["settings"]["rate"], 60, "{status}");
     let warning =
-        "is full: free some space, and the room goes on by itself. Until you start the room again then";
+        "is full: free some space, and the room goes on by itself. Then restart the room: until you do";
     assert!(error.contains("warning: could not apply") && error.contains(warning), "{error}");
 }
 

@@ -71,7 +71,7 @@ pub(crate) fn never() -> Statement {
     Statement::new("", "attribute_exists(#never)", [])
 }
 
-/// Puts an item if the stored one still has this version. One that isn't there yet has none, nor has a record of the keys of before.
+/// Puts an item if the stored one still has this version. One that isn't there yet has none, nor has a record of the keys from an older version.
 pub(crate) fn if_has_version(version: u64) -> Statement {
     let condition = match version {
         0 => "attribute_not_exists(#version) OR #version = :before",

@@ -64,7 +64,7 @@ fn disk(running: &RunningRoom, visitors: u64) -> DoctorCheck {
         return DoctorCheck::problem(
             MACHINE,
             text,
-            "free some space, and the room goes on by itself; or see whether the disk is broken",
+            "free some space: the room then goes on by itself. If there is space, check the disk",
         );
     }
     let (Some(free), Some(size)) = (running.free, running.size) else {
