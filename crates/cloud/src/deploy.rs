@@ -66,8 +66,9 @@ impl<'a> Deployment<'a> {
         Ok(StackContent { template, parameters })
     }
 
-    /// Whether the stack has the functions and the template of this deployment. A deployment deletes every other template
-    /// at its end, but one that is younger than an hour. A pipeline of the operator's own uploads none here, so only its functions are compared.
+    /// Whether the stack has the functions and the template of this deployment. A deployment deletes every other template at its end. It
+    /// leaves one that is younger than an hour, which then counts as deployed until the next. A pipeline of the operator's own uploads none
+    /// here, so only its functions are compared.
     pub(crate) async fn is_of(&self, stack: &StackState) -> Result<bool, CloudError> {
         let has_functions = stack.parameters.get("PageVersion") == Some(&self.package.page_version());
         Ok(has_functions

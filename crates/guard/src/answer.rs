@@ -61,8 +61,8 @@ pub enum GuardOutcome {
     /// The room's door was asked for a new place, because the visitor's session has ended, and has sent them back with the place that
     /// they had: the limit of active visitors was just removed, or a proxy has dropped the question.
     NoNewPlace,
-    /// No session, although the room's door was asked for a pass several times just now: the shop leads its visitors on to another name
-    /// than the door does.
+    /// No session, although the room's door was asked for a pass several times just now: probably the shop leads its visitors on to
+    /// another name than the door does.
     SentInVain,
     /// The pass was exchanged before: sent to the room.
     PassUsed,

@@ -50,7 +50,7 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
     /// Within this time after a visitor was sent for a better pass, one that is no better means that the next won't be either.
     const DOOR_PATIENCE: u64 = 60;
     /// So often in that time somebody without a session is sent to the door for one page. A shop that leads on to another name sends them back
-    /// by four redirects, and browsers follow twenty.
+    /// by four redirects, or six for a bound pass, and browsers follow twenty.
     const TRIPS: u8 = 3;
 
     pub fn new(rules: GuardRules, key: SessionKey, sessions: L, keys: RoomKeys<C>) -> Self {
