@@ -64,6 +64,9 @@ impl LocalEmu {
         let folder = server::folder("localemu")?;
         let path = folder.path();
         fs::create_dir(functions_in(path))?;
+        // Else LocalEmu puts a region into its own environment for each deployment, and takes it away from another at the same time.
+        fs::create_dir(path.join(".aws"))?;
+        fs::write(path.join(".aws/config"), "[default]\nregion = us-east-1\n")?;
         let port = port::free()?;
         // A function that is a Python script must find this Python, which has boto3.
         let inherited = env::var_os("PATH").unwrap_or_default();
