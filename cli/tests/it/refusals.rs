@@ -73,12 +73,15 @@ fn a_room_that_cannot_write_its_changed_settings_runs_with_those_of_before() {
     const SCRIPT: &str = r#"
         mount -t tmpfs -o size=12m tmpfs "$1" || exit 99
         start() {
-            "$2" local --data "$1" --port 0 --visitors 0 --rate "$3" >/dev/null & room=$!
+            "$2" local --data "$1" --port 0 --minute 2s --rate "$3" --visitors "$4" >/dev/null & room=$!
             until test -S "$1/control.sock"; do kill -0 $room || exit 98; sleep 0.05; done
         }
-        start "$1" "$2" 60; kill -INT $room; wait $room
+        start "$1" "$2" 600 1000
         dd if=/dev/zero of="$1/ballast" bs=4k 2>/dev/null
-        start "$1" "$2" 70; "$2" status --local --data "$1" --json
+        # Visitors join until the file's own free pages are used up.
+        while "$2" health --data "$1" >/dev/null 2>&1; do sleep 0.1; done
+        kill -INT $room; wait $room
+        start "$1" "$2" 700 0; "$2" status --local --data "$1" --json
         kill -INT $room; wait $room"#;
 
     let directory = tempfile::tempdir().unwrap();
@@ -88,7 +91,7 @@ fn a_room_that_cannot_write_its_changed_settings_runs_with_those_of_before() {
         shell.arg(env!("CARGO_BIN_EXE_beekeeper")).output().expect("unshare of util-linux is needed");
     let error = text(&output.stderr);
     let status: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{error}"));
-    assert_eq!(status["room"]["settings"]["rate"], 60, "{status}");
+    assert_eq!(status["room"]["settings"]["rate"], 600, "{status}");
     let warning =
         "is full: free some space, and the room goes on by itself. Then restart the room: until you do";
     assert!(error.contains("warning: could not apply") && error.contains(warning), "{error}");

@@ -3,8 +3,8 @@
 use std::fs::{self, File};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use http_contract::{Client, RoomUnderTest};
@@ -129,17 +129,18 @@ fn guard_with_a_log_in(directory: TempDir, room: &str) -> (Guard, NamedTempFile)
 fn a_guard_that_started_before_its_room_finds_out_whose_it_is() {
     let real = room();
     let keys = Client::new(&real.base(), "demo").get("/.well-known/jwks.json").body;
-    let stage = Arc::new(AtomicUsize::new(0));
-    let is_at = stage.clone();
+    let (stage, here) = (Arc::new(AtomicUsize::new(0)), Arc::new(OnceLock::new()));
+    let (is_at, issuer) = (stage.clone(), here.clone());
     let url = web_server_with_bodies(move |path| {
         let name = ["", "other", "demo"][is_at.load(Ordering::SeqCst)];
-        let discovery = Discovery::of("https://room.example".into(), name);
+        let discovery = Discovery::of(issuer.get().cloned().unwrap_or_default(), name);
         match (name, path) {
             ("", _) => ("503 Service Unavailable", String::new()),
             (_, "/.well-known/jwks.json") => ("200 OK", keys.clone()),
             _ => ("200 OK", serde_json::to_string(&discovery).unwrap()),
         }
     });
+    here.set(url.clone()).unwrap();
     let (guard, log) = guard_with_a_log(&url);
     let logged = |text: &str| fs::read_to_string(log.path()).unwrap().contains(text);
     let health = || Client::new(&guard.metrics, "demo").get("/healthz");
