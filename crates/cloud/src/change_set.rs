@@ -236,33 +236,28 @@ async fn execute(
     let executed = execute.stack_name(&change_set.stack_id).client_request_token(token).send().await;
     executed.map_err(|error| stack.account.errors.call_failed(&attempt, error))?;
     let state = watch.until_done(on_event).await?;
-    match state.as_ref().map(|state| &state.status) {
-        Some(StackStatus::CreateComplete | StackStatus::UpdateComplete) => {
-            // CloudFormation removes last what the room needs no more. Afterwards it forgets what it could not remove.
-            for Resource { name, kind, reason, .. } in watch.left() {
-                let reason = reason.as_deref().unwrap_or("AWS gave no reason");
-                let text =
-                    format!("AWS could not remove {name} ({kind}), which the room no longer needs: {reason}");
-                let advice =
-                    "remove it by hand in AWS's console, or it may go on costing something".to_owned();
-                on_event(DeployEvent::Warning { text, advice: Some(advice) });
-            }
-            Ok(())
+    let status = state.as_ref().map(|state| &state.status);
+    if !matches!(status, Some(StackStatus::CreateComplete | StackStatus::UpdateComplete)) {
+        if loses_page {
+            on_event(DeployEvent::Warning {
+                text: "visitors may see the built-in page now, although AWS took this update back".into(),
+                advice: Some(
+                    "deploy again; to have your own page back, name it in the room's file first".into(),
+                ),
+            });
         }
-        _ => {
-            if loses_page {
-                on_event(DeployEvent::Warning {
-                    text: "visitors may see the built-in page now, although AWS took this update back".into(),
-                    advice: Some(
-                        "deploy again; to have your own page back, name it in the room's file first".into(),
-                    ),
-                });
-            }
-            Err(watch
-                .error(attempt, state.as_ref())
-                .or_advice("AWS rolled the changes back; solve this problem, and run the same command again"))
-        }
+        return Err(watch
+            .error(attempt, state.as_ref())
+            .or_advice("AWS rolled the changes back; solve this problem, and run the same command again"));
     }
+    // CloudFormation removes last what the room needs no more. Afterwards it forgets what it could not remove.
+    for Resource { name, kind, reason, .. } in watch.left() {
+        let reason = reason.as_deref().unwrap_or("AWS gave no reason");
+        let text = format!("AWS could not remove {name} ({kind}), which the room no longer needs: {reason}");
+        let advice = "remove it by hand in AWS's console, or it may go on costing something".to_owned();
+        on_event(DeployEvent::Warning { text, advice: Some(advice) });
+    }
+    Ok(())
 }
 
 #[cfg(test)]
