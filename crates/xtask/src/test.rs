@@ -65,8 +65,8 @@ fn quick() -> Result<()> {
     let mut tests = cargo_test(&FunctionPackages::none());
     tests.env(WITHOUT_TOOLS, "1");
     let programs = TestPrograms::build(tests)?;
-    programs.run_side_by_side(&[])?;
-    beside_each_other(&[&|| programs.run_computing(&[]), &|| programs.run_timed(&[])])
+    beside_each_other(&[&|| programs.run_side_by_side(&[]), &|| programs.run_computing(&[])])?;
+    programs.run_timed(&[])
 }
 
 fn everything(all: bool) -> Result<()> {
