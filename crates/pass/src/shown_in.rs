@@ -3,7 +3,7 @@
 /// The door gives a place or a pass, and the guard a session, only to somebody who opens a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShownIn {
-    /// In a window or a tab of its own. Old browsers and programs say nothing, and are taken at their word.
+    /// In a window or a tab of its own. Old browsers and programs say nothing of it, and are taken at their word.
     Window,
     /// Inside another page, perhaps of another site, to people who see nothing of it. Often no cookie is sent with it.
     Frame,
@@ -24,6 +24,8 @@ impl ShownIn {
             return Self::Nothing;
         }
         match dest {
+            // Old browsers, and whatever fetches the pictures of an e-mail, say at least that they want no page.
+            None if header("accept").is_some_and(names_no_page) => Self::Nothing,
             None | Some(b"document") => Self::Window,
             // The site's own service worker passes a visit on. No script of another site can: it may not fetch in this mode.
             Some(b"empty") if mode.is_some() => Self::Window,
@@ -31,6 +33,13 @@ impl ShownIn {
             Some(_) => Self::Nothing,
         }
     }
+}
+
+/// Whether it names something, and no page. `*/*` names nothing: programs send it that take whatever there is.
+fn names_no_page(accept: &[u8]) -> bool {
+    let kinds = accept.split(|byte| *byte == b',').filter_map(|kind| kind.split(|byte| *byte == b';').next());
+    let named: Vec<_> = kinds.map(<[u8]>::trim_ascii).filter(|kind| !matches!(*kind, b"" | b"*/*")).collect();
+    !named.is_empty() && !named.iter().any(|kind| kind.eq_ignore_ascii_case(b"text/html"))
 }
 
 fn is_prefetch(purpose: &[u8]) -> bool {
@@ -82,6 +91,33 @@ mod tests {
                 };
                 assert_eq!(ShownIn::of(header), expected, "{said:?}");
             }
+        }
+    }
+
+    #[test]
+    fn who_says_nothing_else_says_whether_they_want_a_page() {
+        let page = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+        let picture = "image/webp,image/apng,image/*,*/*;q=0.8";
+        let [window, nothing] = [ShownIn::Window, ShownIn::Nothing];
+        for (accept, dest, expected) in [
+            (page, "", window),
+            ("*/*", "", window),
+            ("", "", window),
+            (" , ;q=1", "", window),
+            ("application/xml;q=0.9, Text/HTML ;level=1", "", window),
+            (picture, "", nothing),
+            ("image/*", "", nothing),
+            ("application/json, text/plain, */*", "", nothing),
+            ("text/htmlx", "", nothing),
+            (picture, "document", window),
+            (page, "image", nothing),
+        ] {
+            let said = [("accept", accept), ("sec-fetch-dest", dest)];
+            let header = |name: &str| {
+                let found = said.iter().find(|(found, value)| *found == name && !value.is_empty());
+                found.map(|(_, value)| value.as_bytes())
+            };
+            assert_eq!(ShownIn::of(header), expected, "{said:?}");
         }
     }
 
