@@ -126,11 +126,12 @@ mod tests {
         assert_eq!(written.config.settings().lifetimes.admission.as_secs(), 300);
 
         let given = ["--title", "Otter", "--shop", "https://otter.example", "--rate", "7", "--no-throttle"];
-        let given = settings(&[&given[..], &["--health", ""]].concat(), Some(&file())).unwrap();
+        let given =
+            settings(&[&given[..], &["--health", "", "--admission", "15m"]].concat(), Some(&file())).unwrap();
         assert_eq!((given.config.title.as_str(), given.config.rate.get()), ("Otter", 7));
         assert_eq!(given.config.shop.to_string(), "https://otter.example/");
         assert_eq!((&given.config.health, given.config.throttle), (&None, false));
-        assert_eq!(given.config.settings().lifetimes.admission.as_secs(), 300, "there is no flag for it");
+        assert_eq!(given.config.settings().lifetimes.admission.as_secs(), 900);
     }
 
     #[test]

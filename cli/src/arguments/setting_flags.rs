@@ -1,10 +1,11 @@
 //! The settings that have a flag, in `init` and in `local`.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueHint};
-use config::{MostActive, MostSurplus, PageFolder, RoomConfig, SessionMinutes};
+use config::{LifetimeMinutes, MostActive, MostSurplus, PageFolder, RoomConfig, SessionMinutes};
 use page::Design;
 use waitroom::{Mode, Rate, Title, WebUrl};
 
@@ -39,11 +40,14 @@ pub(crate) struct SettingFlags {
     #[arg(long, value_name = "VISITORS")]
     pub(crate) active_visitors: Option<MostActive>,
     /// With --active-visitors: how long a visitor may do nothing in the shop, from 1m to 12h [default: 20m]
-    #[arg(long, value_name = "TIME", value_parser = whole_minutes)]
+    #[arg(long, value_name = "TIME", value_parser = whole_minutes::<SessionMinutes>("12h"))]
     pub(crate) idle: Option<SessionMinutes>,
     /// With --active-visitors: how long a visit lasts at most, from 1m to 12h [default: 2h]
-    #[arg(long, value_name = "TIME", value_parser = whole_minutes)]
+    #[arg(long, value_name = "TIME", value_parser = whole_minutes::<SessionMinutes>("12h"))]
     pub(crate) session: Option<SessionMinutes>,
+    /// How long visitors have to come once it's their turn, from 1m to 14d [default: 1h]
+    #[arg(long, value_name = "TIME", value_parser = whole_minutes::<LifetimeMinutes>("14d"))]
+    pub(crate) admission: Option<LifetimeMinutes>,
     #[command(flatten)]
     pub(crate) throttling: Throttling,
     /// URL that the throttle measures, which needs no pass; '' removes it [default: the shop's URL]
@@ -66,6 +70,7 @@ impl SettingFlags {
             active_visitors,
             idle,
             session,
+            admission,
             throttling,
             health,
             page,
@@ -82,6 +87,7 @@ impl SettingFlags {
         config.active_visitors = active_visitors.or(config.active_visitors);
         config.idle_minutes = idle.or(config.idle_minutes);
         config.session_minutes = session.or(config.session_minutes);
+        config.admission_minutes = admission.or(config.admission_minutes);
         config.throttle = throttling.wanted().unwrap_or(config.throttle);
         config.health = Removable::or_kept(health.as_ref(), config.health.take());
         config.page = match page {
@@ -98,12 +104,14 @@ impl SettingFlags {
 }
 
 /// A time as people type it, which the room's file has in minutes.
-fn whole_minutes(text: &str) -> Result<SessionMinutes, String> {
-    let time = time::between("1m", "12h")(text)?;
-    if time.as_secs() % 60 > 0 {
-        return Err("must be whole minutes".into());
+fn whole_minutes<T: FromStr<Err = String>>(most: &'static str) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let time = time::between("1m", most)(text)?;
+        if time.as_secs() % 60 > 0 {
+            return Err("must be whole minutes".into());
+        }
+        (time.as_secs() / 60).to_string().parse()
     }
-    (time.as_secs() / 60).to_string().parse()
 }
 
 /// The folder of a page, as an absolute path, because later commands may run in another directory.

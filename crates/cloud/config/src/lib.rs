@@ -33,7 +33,9 @@ pub use edge::EdgeSetting;
 pub use nearest::nearest;
 pub use number::{AddressLimit, ChallengeAbove, LogDays, Whole, WindowSeconds};
 pub use region::{KNOWN_REGIONS, Region, RegionError, RegionNameError};
-pub use room_config::{MostActive, MostSurplus, ROWS, RoomConfig, SETTINGS, SessionMinutes, SettingsTable};
+pub use room_config::{
+    LifetimeMinutes, MostActive, MostSurplus, ROWS, RoomConfig, SETTINGS, SessionMinutes, SettingsTable,
+};
 pub use setting::{Allowed, Presence, Setting, SettingRow, SettingValue};
 pub use setup_properties::SetupProperties;
 pub use text::{AccountId, CertificateArn, DomainName, EmailAddress, PageFolder, ProfileName};

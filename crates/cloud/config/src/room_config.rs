@@ -20,7 +20,7 @@ use crate::{
 pub(crate) const ROOM: Setting<RoomId> =
     Setting::new("room", Presence::Required, Text("spring-sale"), Some("Room"), "");
 
-type Minutes = Whole<1, { 14 * 24 * 60 }>;
+pub type LifetimeMinutes = Whole<1, { 14 * 24 * 60 }>;
 
 /// By how many percent more than the rate may be let in; 0 is none.
 pub type MostSurplus = Whole<0, { Oversubscription::MAX.get() }>;
@@ -212,9 +212,9 @@ room_config! {
         /// With `active_visitors`: how many minutes a visit lasts at most.
         session_minutes: SessionMinutes = Number(120) => "SessionMinutes";
         /// How long an admitted visitor can come back for a new pass.
-        admission_minutes: Minutes = Number(60) => "AdmissionMinutes";
+        admission_minutes: LifetimeMinutes = Number(60) => "AdmissionMinutes";
         /// How long the shop accepts a pass.
-        pass_minutes: Minutes = Number(60) => "PassMinutes";
+        pass_minutes: LifetimeMinutes = Number(60) => "PassMinutes";
         /// A folder with your colour and logo, or with your own page: docs/page.md.
         page: PageFolder = Text("/home/you/branding") => "Page";
     }
@@ -266,7 +266,7 @@ impl RoomConfig {
     /// The settings of a new room, as its functions use them.
     pub fn settings(&self) -> Settings {
         let Self { room, title, shop, rate, health, mode, admission_minutes, pass_minutes, .. } = self;
-        let duration = |minutes: Minutes| Duration::from_secs(60 * u64::from(minutes.get()));
+        let duration = |minutes: LifetimeMinutes| Duration::from_secs(60 * u64::from(minutes.get()));
         let usual = Settings::new(room.clone(), title.clone(), shop.clone(), *rate);
         let lifetimes = Lifetimes {
             admission: admission_minutes.map_or(usual.lifetimes.admission, duration),
