@@ -29,7 +29,7 @@ export default {
   blockedHint: "Bitte erlauben Sie Cookies für diese Seite und fragen Sie erneut ab. Ohne sie kann kein Platz für Sie freigehalten werden.",
   closedHint: "Im Moment kann sich niemand mehr anstellen. Wenn sich das ändert, stellt diese Seite Sie automatisch an.",
   endedHint: "Es wird niemand mehr eingelassen. Vielen Dank für Ihr Interesse.",
-  anewHint: "Ihr alter Platz war nicht mehr gültig. Dies ist Ihr neuer.",
+  anewHint: "Ihr alter Platz war nicht mehr gültig, vielleicht weil Sie schon dran waren. Dies ist Ihr neuer.",
 
   number: "Ihre Nummer",
   ahead: "Vor Ihnen, etwa",
@@ -44,7 +44,7 @@ export default {
 
   way: "Ihr Weg zum Einlass",
   message: "Nachricht vom Veranstalter",
-  keep: "Sie können diese Seite verlassen und zurückkommen: Ihr Platz bleibt in diesem Browser erhalten.",
+  keep: "Sie können diese Seite verlassen, wenn Sie rechtzeitig zurück sind: Ihr Platz bleibt in diesem Browser erhalten.",
   help: "Code für den Support",
   heard: "Letzte Antwort um {time} Uhr",
   next: "Nächste Abfrage in {countdown}",

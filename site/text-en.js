@@ -29,7 +29,7 @@ export default {
   blockedHint: "Please allow cookies for this site and check again. Without them, we cannot keep a place for you.",
   closedHint: "Nobody new can join the line at the moment. If that changes, this page joins it for you.",
   endedHint: "Nobody else is being let in. Thank you for your interest.",
-  anewHint: "Your old place was no longer valid. This is your new one.",
+  anewHint: "Your old place was no longer valid, perhaps because your turn had passed. This is your new one.",
 
   number: "Your number",
   ahead: "Ahead of you, about",
@@ -44,7 +44,7 @@ export default {
 
   way: "Your progress in the line",
   message: "Message from the organiser",
-  keep: "You may leave this page and come back to it: your place is kept in this browser.",
+  keep: "You may leave this page, but be back in time for your turn: your place is kept in this browser.",
   help: "Code for support",
   heard: "Last update at {time}",
   next: "Next check in {countdown}",

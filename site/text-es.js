@@ -29,7 +29,7 @@ export default {
   blockedHint: "Permita las cookies de este sitio y vuelva a comprobar. Sin ellas no se le puede guardar ningún lugar.",
   closedHint: "Por ahora nadie más puede unirse a la fila. Si eso cambia, esta página se unirá por usted.",
   endedHint: "Ya no se deja entrar a nadie más. Gracias por su interés.",
-  anewHint: "Su lugar anterior ya no era válido. Este es el nuevo.",
+  anewHint: "Su lugar anterior ya no era válido, quizá porque su turno había pasado. Este es el nuevo.",
 
   number: "Su número",
   ahead: "Personas delante (aprox.)",
@@ -44,7 +44,7 @@ export default {
 
   way: "Su camino hacia la entrada",
   message: "Mensaje de la organización",
-  keep: "Puede salir de esta página y volver: su lugar queda guardado en este navegador.",
+  keep: "Puede salir de esta página, pero vuelva a tiempo para su turno: su lugar queda guardado en este navegador.",
   help: "Código para el soporte",
   heard: "Última respuesta: {time}",
   next: "Próxima comprobación en {countdown}",

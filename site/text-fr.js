@@ -29,7 +29,7 @@ export default {
   blockedHint: "Veuillez autoriser les cookies pour ce site, puis vérifiez à nouveau. Sans eux, aucune place ne peut vous être gardée.",
   closedHint: "Pour le moment, plus personne ne peut rejoindre la file. Si cela change, cette page la rejoindra pour vous.",
   endedHint: "Plus personne n’est admis. Merci de votre intérêt.",
-  anewHint: "Votre ancienne place n’était plus valable. Voici la nouvelle.",
+  anewHint: "Votre ancienne place n’était plus valable, peut-être parce que votre tour était passé. Voici la nouvelle.",
 
   number: "Votre numéro",
   ahead: "Devant vous, environ",
@@ -44,7 +44,7 @@ export default {
 
   way: "Votre chemin vers l’entrée",
   message: "Message de l’organisateur",
-  keep: "Vous pouvez quitter cette page et y revenir : votre place est conservée dans ce navigateur.",
+  keep: "Vous pouvez quitter cette page, mais revenez à temps pour votre tour : votre place est conservée dans ce navigateur.",
   help: "Code pour l’assistance",
   heard: "Dernière réponse à {time}",
   next: "Prochaine vérification dans {countdown}",

@@ -29,7 +29,7 @@ export default {
   blockedHint: "Permita os cookies deste site e verifique de novo. Sem eles não é possível guardar um lugar.",
   closedHint: "No momento, ninguém mais pode entrar na fila. Se isso mudar, esta página entrará por você.",
   endedHint: "Ninguém mais será admitido. Obrigado pelo seu interesse.",
-  anewHint: "Seu lugar anterior não valia mais. Este é o novo.",
+  anewHint: "Seu lugar anterior não valia mais, talvez porque sua vez já tivesse passado. Este é o novo.",
 
   number: "Seu número",
   ahead: "Pessoas à frente (aprox.)",
@@ -44,7 +44,7 @@ export default {
 
   way: "Seu caminho até a entrada",
   message: "Mensagem da organização",
-  keep: "Você pode sair desta página e voltar: seu lugar fica guardado neste navegador.",
+  keep: "Você pode sair desta página, mas volte a tempo da sua vez: seu lugar fica guardado neste navegador.",
   help: "Código para o suporte",
   heard: "Última resposta: {time}",
   next: "Próxima verificação em {countdown}",
