@@ -19,7 +19,7 @@ export default {
   soonHint: "Bleiben Sie in der Nähe: Diese Seite lässt Sie automatisch ein.",
   slowerHint: "Der Shop braucht etwas mehr Zeit. Ihr Platz bleibt Ihnen erhalten.",
   longerHint: "Es dauert länger als gedacht. Ihr Platz bleibt Ihnen erhalten.",
-  scarceHint: "Es werden nur noch {left} eingelassen, und etwa {ahead} sind vor Ihnen. Vielleicht ist vorher Schluss.",
+  scarceHint: "Eingelassen werden noch: {left}. Vor Ihnen: etwa {ahead}. Vielleicht ist vorher Schluss.",
   pausedHint: "Im Moment wird niemand eingelassen. Ihr Platz bleibt Ihnen erhalten.",
   openingHint: "Beginn: {time}. Ihr Platz bleibt Ihnen erhalten, und diese Seite lässt Sie automatisch ein, sobald Sie an der Reihe sind.",
   turnHint: "Sie werden eingelassen …",

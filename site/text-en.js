@@ -19,7 +19,7 @@ export default {
   soonHint: "Stay close: this page will let you in automatically.",
   slowerHint: "The shop needs a little more time. Your place is kept.",
   longerHint: "It’s taking longer than we expected. Your place is kept.",
-  scarceHint: "Only {left} more will be let in, and about {ahead} people are ahead of you. It may be over before your turn.",
+  scarceHint: "People who can still enter: {left}. Ahead of you: about {ahead}. It may be over before your turn.",
   pausedHint: "Nobody is being let in at the moment. Your place is kept.",
   openingHint: "Opening: {time}. Your place is kept, and this page will let you in automatically when it’s your turn.",
   turnHint: "Letting you in …",

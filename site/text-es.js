@@ -19,7 +19,7 @@ export default {
   soonHint: "No se aleje: esta página le dará paso automáticamente.",
   slowerHint: "La tienda necesita un poco más de tiempo. Su lugar está guardado.",
   longerHint: "Está tardando más de lo previsto. Su lugar está guardado.",
-  scarceHint: "Solo entrarán {left} personas más, y unas {ahead} están delante de usted. Puede que termine antes de su turno.",
+  scarceHint: "Personas que aún pueden entrar: {left}. Delante de usted: {ahead} (aprox.). Puede que termine antes de su turno.",
   pausedHint: "De momento no entra nadie. Su lugar está guardado.",
   openingHint: "Apertura: {time}. Su lugar está guardado, y esta página le dará paso automáticamente cuando sea su turno.",
   turnHint: "Entrando…",

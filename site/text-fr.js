@@ -19,7 +19,7 @@ export default {
   soonHint: "Restez à proximité : cette page vous fera entrer automatiquement.",
   slowerHint: "La boutique a besoin d’un peu plus de temps. Votre place est conservée.",
   longerHint: "C’est plus long que prévu. Votre place est conservée.",
-  scarceHint: "Seules {left} personnes entreront encore, et environ {ahead} sont avant vous. Ce sera peut-être terminé avant votre tour.",
+  scarceHint: "Personnes qui peuvent encore entrer : {left}. Devant vous : environ {ahead}. Ce sera peut-être terminé avant votre tour.",
   pausedHint: "Personne n’entre pour l’instant. Votre place est conservée.",
   openingHint: "Ouverture : {time}. Votre place est conservée, et cette page vous fera entrer automatiquement quand votre tour viendra.",
   turnHint: "Entrée en cours…",

@@ -19,7 +19,7 @@ export default {
   soonHint: "Fique por perto: esta página abre a entrada automaticamente.",
   slowerHint: "A loja precisa de um pouco mais de tempo. Seu lugar está guardado.",
   longerHint: "Está demorando mais do que o previsto. Seu lugar está guardado.",
-  scarceHint: "Só mais {left} pessoas vão entrar, e cerca de {ahead} estão à sua frente. Pode terminar antes da sua vez.",
+  scarceHint: "Pessoas que ainda podem entrar: {left}. À sua frente: cerca de {ahead}. Pode terminar antes da sua vez.",
   pausedHint: "No momento ninguém entra. Seu lugar está guardado.",
   openingHint: "Abertura: {time}. Seu lugar está guardado, e esta página abre a entrada automaticamente quando chegar a sua vez.",
   turnHint: "Entrando…",

@@ -326,7 +326,7 @@ test("without JavaScript the page checks by itself, and on request", { timeout: 
   await page.getByText("Check now").waitFor();
   await room.operator("close", "--after", "20", "--yes");
   await page.getByText("Check now").click();
-  await page.getByText(/Only (20|19) more will be let in, and about \d\d people are ahead of you\./).waitFor();
+  await page.getByText(/People who can still enter: (20|19)\. Ahead of you: about \d\d\./).waitFor();
   await room.operator("off", "--yes");
   await page.getByText("Check now").click();
   await inShop(page);
