@@ -33,11 +33,11 @@ export default {
 
   number: "Ihre Nummer",
   ahead: "Vor Ihnen, etwa",
-  when: "Sie sind dran",
+  when: "Voraussichtlich dran",
   about: "in etwa {duration}, gegen {time} Uhr",
   between: "in {least} bis {most}, gegen {time} Uhr",
   within: "innerhalb von {duration}",
-  whenPaused: "wissen wir, sobald es weitergeht",
+  whenPaused: "steht fest, sobald es weitergeht",
   whenOpening: "innerhalb von {duration} nach Beginn",
   opens: "Beginn",
   opensIn: "noch {countdown}",
