@@ -79,6 +79,9 @@ async function poll(isShared = false) {
     // Whoever pressed the button meanwhile asked for themselves.
     const isAskedAgain = isShared && isPressed;
     step = isAskedAgain ? { after: 0 } : (isShared ? hearShared : hear)({ place: ownPlace, kept, page }, answer, moment);
+    // This URL has another place than the browser: somebody sent it, or another tab has joined again. The door knows which is valid.
+    const isOthers = step.shows === "line" && trips.length === 0 && memory.hasOther(ownPlace);
+    if (isOthers) step = { after: 0, why: "asked" };
     memory.keepInTab(kept);
     show(step.shows, answer, trips);
     refusals = 0;
