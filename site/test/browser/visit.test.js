@@ -340,6 +340,12 @@ visit("a visitor who is not looking is alerted and can enter later", ["--rate", 
   await page.addInitScript(() => {
     Object.defineProperty(Document.prototype, "hidden", { get: () => globalThis.isAway === true });
     globalThis.notified = [];
+    globalThis.beeps = 0;
+    const { start } = OscillatorNode.prototype;
+    OscillatorNode.prototype.start = function (at) { globalThis.beeps += 1; start.call(this, at); };
+    const lock = { async release() { globalThis.isAwake = false; } };
+    const request = async () => { globalThis.isAwake = true; return lock; };
+    Object.defineProperty(navigator, "wakeLock", { value: { request } });
     globalThis.Notification = class {
       static permission = "granted";
       static requestPermission = async () => "granted";
@@ -350,13 +356,23 @@ visit("a visitor who is not looking is alerted and can enter later", ["--rate", 
   await page.goto(room.door);
   await waitForState(page, "waiting");
   await page.locator("[data-bk=notify]").check();
-  await page.locator("[data-bk=sound]").check();
+  const sound = page.locator("[data-bk=sound]");
+  const isAwake = () => page.evaluate(() => globalThis.isAwake);
+  for (const [isOn, lock] of [[true, true], [false, false], [true, true]]) {
+    await sound.setChecked(isOn);
+    assert.equal(await isAwake(), lock, "the screen stays on for the sound");
+  }
   await page.reload();
   await waitForState(page, "waiting");
   assert.ok(await page.locator("[data-bk=notify]").isChecked(), "remembered");
-  await page.evaluate(() => { globalThis.isAway = true; });
+  assert.ok(await isAwake(), "after a reload too");
+  await page.evaluate(() => { globalThis.isAwake = false; document.dispatchEvent(new Event("visibilitychange")); });
+  assert.ok(await isAwake(), "and when they come back, because the browser ends it when they leave");
+  // Nobody touches the page, which would let it play sound anyway.
+  await page.evaluate(() => { globalThis.isAway = true; setInterval(() => dispatchEvent(new Event("online")), 1_000); });
   await room.operator("set-rate", "6000", "--yes");
-  await checkUntil(page, waitForState(page, "held"));
+  await waitForState(page, "held");
+  assert.equal(await page.evaluate(() => globalThis.beeps), 3);
   assert.match(await page.locator("[data-bk=hint]").textContent(), /^You can enter until \d/);
   assert.match(await page.title(), /^It’s your turn! – /);
   assert.match(await page.locator("link[rel=icon]").getAttribute("href"), /1a7f37/);
