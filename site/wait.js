@@ -169,7 +169,7 @@ function showMessage({ message, link }) {
 
 /** Nobody looks, or the door keeps sending the visitor back: there is a button, and this says until when it works. */
 function untilWhen({ closesAt }) {
-  return closesAt ? words.text("heldHint", { time: words.time(closesAt) }) : words.text("heldOpenHint");
+  return closesAt ? words.text("heldHint", { time: words.time(closesAt, Date.now()) }) : words.text("heldOpenHint");
 }
 
 function leave(why) {
