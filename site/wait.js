@@ -213,7 +213,8 @@ function showPlace(trips = []) {
   showMessage(line);
   view.show("opens", isOpening);
 
-  const isRecent = (at) => at !== undefined && now - at < EXPLAINED_FOR;
+  // Not for longer if the visitor's clock is set back.
+  const isRecent = (at) => at !== undefined && Math.abs(now - at) < EXPLAINED_FOR;
   const isLonger = (next === "waiting" || next === "soon") && isRecent(range.laterAt);
   const key = !isPaused(line) && isRecent(anewAt) ? "anewHint" : isLonger ? "longerHint" : `${next}Hint`;
   const usual = isOpening ? words.text("openingHint", { time: words.date(line.opens) }) : words.text(key);
@@ -260,7 +261,11 @@ function tick() {
   const now = Date.now();
   if (line?.opensAt > now) view.fill("countdown", words.opensIn(line.opensAt - now));
   else if (state === "opening") showPlace();
-  if (line && journey.range) view.fill("when", words.when(journey.range, now));
+  if (line && journey.range) {
+    // What was said last has passed, and nothing is known until the room answers.
+    const isOver = state === "unheard" && journey.range.to < now;
+    view.fill("when", isOver ? words.text("whenPaused") : words.when(journey.range, now));
+  }
   // The machine slept, or its clock was changed.
   const isWrong = now > planned.at + MIN_POLL_GAP || planned.at - now > planned.after + MIN_POLL_GAP;
   if (isWrong && timer !== undefined && !isPolling && !isLeaving) return void goOn();
