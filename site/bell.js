@@ -26,14 +26,27 @@ function requestPermission() {
 }
 
 let audio;
+let awake;
 
-/** Browsers let a page play sound only after the visitor has touched it or pressed a key. */
+/** A phone that locks stops the page, so it doesn't while the visitor waits for the sound. A hidden page may not ask for it. */
+async function stayAwake() {
+  try {
+    if (isWanted("sound")) awake = await navigator.wakeLock?.request("screen");
+    else await awake?.release();
+  } catch {
+    // The battery is low, or the browser wants a touch first.
+  }
+}
+
+/** Most browsers let a page play sound only after the visitor has touched it or pressed a key. */
 function unlockAudio() {
   audio = audio ?? new AudioContext();
   audio.resume();
 }
 
 export function restore() {
+  stayAwake();
+  document.addEventListener("visibilitychange", stayAwake);
   if (isWanted("sound") && canSound) {
     for (const touch of ["pointerdown", "keydown"]) addEventListener(touch, unlockAudio, { once: true });
   }
@@ -44,6 +57,7 @@ export const isOn = (name) => isWanted(name) && (name !== "notify" || (canNotify
 /** Returns whether the sound is on now. */
 export function setSound(on) {
   keepWanted("sound", on);
+  stayAwake();
   if (on) {
     unlockAudio();
     beep(0);
@@ -59,7 +73,15 @@ export async function setNotify(on) {
 }
 
 export function ring(text) {
-  if (isOn("sound") && audio) for (const delay of [0, 0.4, 0.8]) beep(delay);
+  if (isOn("sound")) {
+    try {
+      // Nobody may have touched the page since it reloaded. Some browsers let it play all the same.
+      unlockAudio();
+      for (const delay of [0, 0.4, 0.8]) beep(delay);
+    } catch {
+      // The title and the icon still alert the visitor.
+    }
+  }
   if (isOn("notify")) {
     try {
       const note = new Notification(text, { tag: "beekeeper" });

@@ -44,6 +44,12 @@ export function journey({ epoch, ticket }) {
   return kept?.epoch === epoch && kept.ticket === ticket ? kept : { epoch, ticket };
 }
 
+/** Whether this browser has gone on with another place of the same line. */
+export function hasOther({ epoch, ticket }) {
+  const kept = read(lasting, "journey");
+  return keeps && kept?.epoch === epoch && kept.ticket !== ticket;
+}
+
 export const keepJourney = (journey) => write(lasting, "journey", journey);
 
 /** Whether the visitor turned on "sound" or "notify". */

@@ -19,7 +19,7 @@ export default {
   soonHint: "Stay close: this page will let you in automatically.",
   slowerHint: "The shop needs a little more time. Your place is kept.",
   longerHint: "It’s taking longer than we expected. Your place is kept.",
-  scarceHint: "Only {left} more will be let in, and about {ahead} people are ahead of you. It may be over before your turn.",
+  scarceHint: "People who can still enter: {left}. Ahead of you: about {ahead}. It may be over before your turn.",
   pausedHint: "Nobody is being let in at the moment. Your place is kept.",
   openingHint: "Opening: {time}. Your place is kept, and this page will let you in automatically when it’s your turn.",
   turnHint: "Letting you in …",
@@ -29,7 +29,7 @@ export default {
   blockedHint: "Please allow cookies for this site and check again. Without them, we cannot keep a place for you.",
   closedHint: "Nobody new can join the line at the moment. If that changes, this page joins it for you.",
   endedHint: "Nobody else is being let in. Thank you for your interest.",
-  anewHint: "Your old place was no longer valid. This is your new one.",
+  anewHint: "Your old place was no longer valid, perhaps because your turn had passed. This is your new one.",
 
   number: "Your number",
   ahead: "Ahead of you, about",
@@ -44,7 +44,7 @@ export default {
 
   way: "Your progress in the line",
   message: "Message from the organiser",
-  keep: "You may leave this page and come back to it: your place is kept in this browser.",
+  keep: "You may leave this page, but be back in time for your turn: your place is kept in this browser.",
   help: "Code for support",
   heard: "Last update at {time}",
   next: "Next check in {countdown}",

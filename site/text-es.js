@@ -19,7 +19,7 @@ export default {
   soonHint: "No se aleje: esta página le dará paso automáticamente.",
   slowerHint: "La tienda necesita un poco más de tiempo. Su lugar está guardado.",
   longerHint: "Está tardando más de lo previsto. Su lugar está guardado.",
-  scarceHint: "Solo entrarán {left} personas más, y unas {ahead} están delante de usted. Puede que termine antes de su turno.",
+  scarceHint: "Personas que aún pueden entrar: {left}. Delante de usted: {ahead} (aprox.). Puede que termine antes de su turno.",
   pausedHint: "De momento no entra nadie. Su lugar está guardado.",
   openingHint: "Apertura: {time}. Su lugar está guardado, y esta página le dará paso automáticamente cuando sea su turno.",
   turnHint: "Entrando…",
@@ -29,7 +29,7 @@ export default {
   blockedHint: "Permita las cookies de este sitio y vuelva a comprobar. Sin ellas no se le puede guardar ningún lugar.",
   closedHint: "Por ahora nadie más puede unirse a la fila. Si eso cambia, esta página se unirá por usted.",
   endedHint: "Ya no se deja entrar a nadie más. Gracias por su interés.",
-  anewHint: "Su lugar anterior ya no era válido. Este es el nuevo.",
+  anewHint: "Su lugar anterior ya no era válido, quizá porque su turno había pasado. Este es el nuevo.",
 
   number: "Su número",
   ahead: "Personas delante (aprox.)",
@@ -44,7 +44,7 @@ export default {
 
   way: "Su camino hacia la entrada",
   message: "Mensaje de la organización",
-  keep: "Puede salir de esta página y volver: su lugar queda guardado en este navegador.",
+  keep: "Puede salir de esta página, pero vuelva a tiempo para su turno: su lugar queda guardado en este navegador.",
   help: "Código para el soporte",
   heard: "Última respuesta: {time}",
   next: "Próxima comprobación en {countdown}",

@@ -19,7 +19,7 @@ export default {
   soonHint: "Restez à proximité : cette page vous fera entrer automatiquement.",
   slowerHint: "La boutique a besoin d’un peu plus de temps. Votre place est conservée.",
   longerHint: "C’est plus long que prévu. Votre place est conservée.",
-  scarceHint: "Seules {left} personnes entreront encore, et environ {ahead} sont avant vous. Ce sera peut-être terminé avant votre tour.",
+  scarceHint: "Personnes qui peuvent encore entrer : {left}. Devant vous : environ {ahead}. Ce sera peut-être terminé avant votre tour.",
   pausedHint: "Personne n’entre pour l’instant. Votre place est conservée.",
   openingHint: "Ouverture : {time}. Votre place est conservée, et cette page vous fera entrer automatiquement quand votre tour viendra.",
   turnHint: "Entrée en cours…",
@@ -29,7 +29,7 @@ export default {
   blockedHint: "Veuillez autoriser les cookies pour ce site, puis vérifiez à nouveau. Sans eux, aucune place ne peut vous être gardée.",
   closedHint: "Pour le moment, plus personne ne peut rejoindre la file. Si cela change, cette page la rejoindra pour vous.",
   endedHint: "Plus personne n’est admis. Merci de votre intérêt.",
-  anewHint: "Votre ancienne place n’était plus valable. Voici la nouvelle.",
+  anewHint: "Votre ancienne place n’était plus valable, peut-être parce que votre tour était passé. Voici la nouvelle.",
 
   number: "Votre numéro",
   ahead: "Devant vous, environ",
@@ -44,7 +44,7 @@ export default {
 
   way: "Votre chemin vers l’entrée",
   message: "Message de l’organisateur",
-  keep: "Vous pouvez quitter cette page et y revenir : votre place est conservée dans ce navigateur.",
+  keep: "Vous pouvez quitter cette page, mais revenez à temps pour votre tour : votre place est conservée dans ce navigateur.",
   help: "Code pour l’assistance",
   heard: "Dernière réponse à {time}",
   next: "Prochaine vérification dans {countdown}",

@@ -19,7 +19,7 @@ export default {
   soonHint: "Fique por perto: esta página abre a entrada automaticamente.",
   slowerHint: "A loja precisa de um pouco mais de tempo. Seu lugar está guardado.",
   longerHint: "Está demorando mais do que o previsto. Seu lugar está guardado.",
-  scarceHint: "Só mais {left} pessoas vão entrar, e cerca de {ahead} estão à sua frente. Pode terminar antes da sua vez.",
+  scarceHint: "Pessoas que ainda podem entrar: {left}. À sua frente: cerca de {ahead}. Pode terminar antes da sua vez.",
   pausedHint: "No momento ninguém entra. Seu lugar está guardado.",
   openingHint: "Abertura: {time}. Seu lugar está guardado, e esta página abre a entrada automaticamente quando chegar a sua vez.",
   turnHint: "Entrando…",
@@ -29,7 +29,7 @@ export default {
   blockedHint: "Permita os cookies deste site e verifique de novo. Sem eles não é possível guardar um lugar.",
   closedHint: "No momento, ninguém mais pode entrar na fila. Se isso mudar, esta página entrará por você.",
   endedHint: "Ninguém mais será admitido. Obrigado pelo seu interesse.",
-  anewHint: "Seu lugar anterior não valia mais. Este é o novo.",
+  anewHint: "Seu lugar anterior não valia mais, talvez porque sua vez já tivesse passado. Este é o novo.",
 
   number: "Seu número",
   ahead: "Pessoas à frente (aprox.)",
@@ -44,7 +44,7 @@ export default {
 
   way: "Seu caminho até a entrada",
   message: "Mensagem da organização",
-  keep: "Você pode sair desta página e voltar: seu lugar fica guardado neste navegador.",
+  keep: "Você pode sair desta página, mas volte a tempo da sua vez: seu lugar fica guardado neste navegador.",
   help: "Código para o suporte",
   heard: "Última resposta: {time}",
   next: "Próxima verificação em {countdown}",

@@ -4,11 +4,16 @@
 /** The live region for screen readers. They announce only changes, so it has to be in the document beforehand. */
 const region = document.createElement("p");
 let clearTimer;
+/** What was written into each element. A browser that translates the page puts its own text there, which stays. */
+const written = new WeakMap();
 
 const all = (name) => document.querySelectorAll(`[data-bk="${name}"]`);
 
 export function fill(name, text) {
-  for (const element of all(name)) if (element.textContent !== text) element.textContent = text;
+  for (const element of all(name)) {
+    if (written.get(element) !== text) element.textContent = text;
+    written.set(element, text);
+  }
 }
 
 export function show(name, isVisible) {

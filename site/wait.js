@@ -79,6 +79,9 @@ async function poll(isShared = false) {
     // Whoever pressed the button meanwhile asked for themselves.
     const isAskedAgain = isShared && isPressed;
     step = isAskedAgain ? { after: 0 } : (isShared ? hearShared : hear)({ place: ownPlace, kept, page }, answer, moment);
+    // This URL has another place than the browser: somebody sent it, or another tab has joined again. The door knows which is valid.
+    const isOthers = step.shows === "line" && trips.length === 0 && memory.hasOther(ownPlace);
+    if (isOthers) step = { after: 0, why: "asked" };
     memory.keepInTab(kept);
     show(step.shows, answer, trips);
     refusals = 0;
@@ -166,7 +169,7 @@ function showMessage({ message, link }) {
 
 /** Nobody looks, or the door keeps sending the visitor back: there is a button, and this says until when it works. */
 function untilWhen({ closesAt }) {
-  return closesAt ? words.text("heldHint", { time: words.time(closesAt) }) : words.text("heldOpenHint");
+  return closesAt ? words.text("heldHint", { time: words.time(closesAt, Date.now()) }) : words.text("heldOpenHint");
 }
 
 function leave(why) {
@@ -210,7 +213,8 @@ function showPlace(trips = []) {
   showMessage(line);
   view.show("opens", isOpening);
 
-  const isRecent = (at) => at !== undefined && now - at < EXPLAINED_FOR;
+  // Not for longer if the visitor's clock is set back.
+  const isRecent = (at) => at !== undefined && Math.abs(now - at) < EXPLAINED_FOR;
   const isLonger = (next === "waiting" || next === "soon") && isRecent(range.laterAt);
   const key = !isPaused(line) && isRecent(anewAt) ? "anewHint" : isLonger ? "longerHint" : `${next}Hint`;
   const usual = isOpening ? words.text("openingHint", { time: words.date(line.opens) }) : words.text(key);
@@ -257,7 +261,11 @@ function tick() {
   const now = Date.now();
   if (line?.opensAt > now) view.fill("countdown", words.opensIn(line.opensAt - now));
   else if (state === "opening") showPlace();
-  if (line && journey.range) view.fill("when", words.when(journey.range, now));
+  if (line && journey.range) {
+    // What was said last has passed, and nothing is known until the room answers.
+    const isOver = state === "unheard" && journey.range.to < now;
+    view.fill("when", isOver ? words.text("whenPaused") : words.when(journey.range, now));
+  }
   // The machine slept, or its clock was changed.
   const isWrong = now > planned.at + MIN_POLL_GAP || planned.at - now > planned.after + MIN_POLL_GAP;
   if (isWrong && timer !== undefined && !isPolling && !isLeaving) return void goOn();

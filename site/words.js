@@ -42,6 +42,7 @@ export function translator(texts, locale) {
     ...hour, weekday: "long", day: "numeric", month: "long", timeZoneName: "short",
   });
   const dayAndClock = new Intl.DateTimeFormat(locale, { ...hour, weekday: "short" });
+  const shortDateAndClock = new Intl.DateTimeFormat(locale, { ...hour, weekday: "short", day: "numeric", month: "short" });
 
   const text = (key, values = {}) => (texts[key] ?? "").replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
@@ -75,10 +76,11 @@ export function translator(texts, locale) {
     return both(rounded, 60, "hour", "minute");
   };
 
-  /** The time of day, with the weekday unless it is today. */
+  /** The time of day, with the weekday unless it is today, and with the date where another day has the same weekday. */
   const time = (at, now = at) => {
     const isToday = new Date(at).toDateString() === new Date(now).toDateString();
-    return (isToday ? clock : dayAndClock).format(at);
+    const isFar = at - now > 6 * 24 * 60 * MINUTE;
+    return (isToday ? clock : isFar ? shortDateAndClock : dayAndClock).format(at);
   };
 
   /** "in about 12 minutes, around 14:35" */

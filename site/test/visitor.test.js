@@ -27,6 +27,19 @@ test("a browser that can't tell the room's time asks for its own answer", async 
   assert.deepEqual(done.map(({ ask }) => ask), ["poll", "poll", "poll"]);
 });
 
+test("a page whose URL has another place than this browser asks the door once", async () => {
+  // Somebody's URL, opened where there is a place already. A door that sends the page back to it is believed.
+  const opened = [{ hears: "#ab12-101" }, { hears: ["waits"] }];
+  for (const redirect of ["#ab12-201", "#ab12-101"]) {
+    const steps = [{ hears: "#ab12-201" }, { hears: ["waits"] }, ...opened, { hears: redirect }, { hears: ["waits"] }, { hears: ["waits"] }];
+    const done = await play({ steps, answers });
+    assert.deepEqual(done.map(({ ask }) => ask), ["poll", "poll", "poll", "door", "poll", "poll", "poll"], redirect);
+    assert.equal(done[3].shows, "finding", "nothing of another's place");
+    const after = redirect === "#ab12-201" ? 100_000 : 50_000;
+    assert.ok(Math.abs(done.at(-1).after - after) < 1, `after ${done.at(-1).after}`);
+  }
+});
+
 test("a page that slept asks for its own answer", async () => {
   const done = await play({ steps: [{ hears: "#ab12-201" }, { hears: ["edge"], sleeps: 60_000 }], answers });
   assert.equal(done.at(-1).ask, "poll");

@@ -46,6 +46,13 @@ test("the forecast as text", () => {
   assert.match(when(7, 11, "ar", "ar"), /^المدة المتبقية: من 7 إلى 11 دقيقة/);
 });
 
+test("a time on another day has the weekday, and from a week on the date", () => {
+  const now = Date.parse("2026-11-21T14:20:00");
+  const time = (days) => translator(texts.en, "en-GB").time(now + days * 24 * 60 * MINUTE, now);
+  assert.deepEqual([0, 1, 6].map(time), ["14:20", "Sun 14:20", "Fri 14:20"]);
+  assert.match(time(7), /^Sat,? 28 Nov(,| at)? 14:20$/);
+});
+
 test("the countdown to an opening is in the units that fit", () => {
   const { opensIn } = translator(texts.en, "en-GB");
   const [minute, hour, day] = [MINUTE, 60 * MINUTE, 24 * 60 * MINUTE];

@@ -111,7 +111,7 @@ mod tests {
         room.settings.title = "Sale <b>".parse().unwrap();
         let html = scarce(&room, 200, 350);
         assert!(
-            html.contains("Only 200 more will be let in, and about 350 people are ahead of you."),
+            html.contains("People who can still enter: 200. Ahead of you: about 350."),
             "{html}"
         );
         let says_both = html

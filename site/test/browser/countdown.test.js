@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
 
+import { TEXTS } from "../../words.js";
 import { Room, browser, waitForState } from "./room.js";
 
 const MINUTE = 60_000;
@@ -42,7 +43,36 @@ test("the time until the turn counts down without a poll, and is not announced",
   await context.close();
 });
 
-test("when the room does not answer, the time stays plausible after it has passed", { timeout: 60_000 }, async () => {
+test("the page leaves alone what a browser has translated", { timeout: 60_000 }, async () => {
+  const { context, page, text } = await waiting();
+  await page.clock.runFor(15_000);
+  const before = await text("next");
+  await page.locator("[data-bk=when]").evaluate((element) => { element.innerHTML = "<font>over een paar minuten</font>"; });
+  await page.clock.runFor(3_000);
+  assert.notEqual(await text("next"), before);
+  assert.equal(await text("when"), "over een paar minuten");
+  await page.clock.runFor(MINUTE);
+  assert.match(await text("when"), /^in 5 to 10 minutes/, "another text replaces it");
+  await context.close();
+});
+
+test("a later turn isn't explained for longer because the visitor's clock was set back", { timeout: 60_000 }, async () => {
+  const { context, page, text } = await waiting();
+  const laterIn = (millis) => page.evaluate((millis) => {
+    const key = Object.keys(localStorage).find((key) => key.endsWith(" journey"));
+    const journey = JSON.parse(localStorage.getItem(key));
+    localStorage.setItem(key, JSON.stringify({ ...journey, range: { ...journey.range, laterAt: Date.now() + millis } }));
+  }, millis);
+  for (const [millis, hint] of [[-MINUTE, "longerHint"], [180 * MINUTE, "waitingHint"]]) {
+    await laterIn(millis);
+    await page.reload();
+    await waitForState(page, "waiting");
+    assert.equal(await text("hint"), TEXTS.en[hint]);
+  }
+  await context.close();
+});
+
+test("when the room does not answer, the time counts down, and is unknown after it has passed", { timeout: 60_000 }, async () => {
   const { context, page, seen, text } = await waiting();
   await page.route("**/polling", (route) => route.abort());
   const shown = [];
@@ -53,8 +83,10 @@ test("when the room does not answer, the time stays plausible after it has passe
   // Several polls failed, so the page says so, and that the place is kept.
   assert.equal(await page.locator("html").getAttribute("data-state"), "unheard");
   assert.ok(seen.polls > 4, `${seen.polls} polls`);
-  const latest = shown.map((when) => Number(/(\d+) minutes?(, around 0?0:\d\d)?$/.exec(when)[1]));
+  assert.equal(shown.at(-1), TEXTS.en.whenPaused);
+  const counted = shown.filter((when) => when !== TEXTS.en.whenPaused);
+  const latest = counted.map((when) => Number(/(\d+) minutes?(, around 0?0:\d\d)?$/.exec(when)[1]));
   assert.deepEqual(latest, [...latest].sort((one, other) => other - one), "it never rises");
-  assert.equal(shown.at(-1), "within 1 minute");
+  assert.equal(counted.at(-1), "within 1 minute");
   await context.close();
 });

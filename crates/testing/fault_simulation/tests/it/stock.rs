@@ -63,7 +63,7 @@ fn whoever_runs_no_script_is_told_by_the_door_that_the_line_is_longer_than_what_
     world.run(Duration::from_secs(5));
     assert_eq!((ask(&mut world, 19, true).status, ask(&mut world, 49, false).status), (302, 302));
     let told = ask(&mut world, 49, true);
-    let says = "Only 20 more will be let in, and about 49 people are ahead of you.";
+    let says = "People who can still enter: 20. Ahead of you: about 49.";
     assert!(told.status == 200 && told.body.contains(says) && told.set_cookie.is_none(), "{told:?}");
     world.set_faults(|call| {
         let fault = match call {
