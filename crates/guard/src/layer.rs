@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER, SET_COOKIE};
 use http::{Request, Response, StatusCode};
@@ -16,6 +17,9 @@ use crate::{
     Decision, END, Guard, GuardAnswer, GuardOutcome, GuardedRequest, LiveSessions, Moment, NUMBER_HEADER,
     RoomClient, SESSION_HEADER, SUBJECT_HEADER, ToShop, strip_identity,
 };
+
+/// How long a visitor waits for the shop's answer until it is written down that their session ends.
+const LONGEST_END: Duration = Duration::from_secs(1);
 
 /// Puts a guard in front of a service: only requests with a session reach it, with the visitor's number and subject in
 /// headers. If the service answers with [`SESSION_HEADER`], the visitor's session ends.
@@ -121,7 +125,9 @@ where
                 && word.as_bytes().eq_ignore_ascii_case(END.as_bytes())
                 && let Ok(moment) = Moment::now()
             {
-                guard.end(&to_shop, moment.now).await;
+                // A task of its own, which goes on if the store takes longer than the visitor waits.
+                let end = tokio::spawn(async move { guard.end(&to_shop, moment.now).await });
+                let _ = tokio::time::timeout(LONGEST_END, end).await;
             }
             Ok(answer)
         })

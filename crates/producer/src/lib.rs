@@ -18,8 +18,10 @@ mod request;
 mod tokens;
 
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use futures_util::future;
 use pass::SecretKeys;
 use tokio::sync::Mutex;
 use tracing::Span;
@@ -165,11 +167,21 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// The answer, or an error if it takes too long. A visitor whose join was not confirmed by then gets a new place when
     /// they come again.
     pub async fn answer(&self, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
-        let answered = within(&self.clock, Self::LONGEST_WAIT, pin!(self.answer_in_any_time(request))).await;
-        answered.unwrap_or(Err(ProducerError::Late(Self::LONGEST_WAIT)))
+        let joined = AtomicBool::new(false);
+        let mut answer = pin!(self.answer_in_any_time(request, &joined));
+        match within(&self.clock, Self::LONGEST_WAIT, answer.as_mut()).await {
+            Some(answered) => answered,
+            // Their place is in the line. What follows has limits of its own.
+            None if joined.load(Ordering::Relaxed) => answer.await,
+            None => Err(ProducerError::Late(Self::LONGEST_WAIT)),
+        }
     }
 
-    async fn answer_in_any_time(&self, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
+    async fn answer_in_any_time(
+        &self,
+        request: &DoorRequest<'_>,
+        joined: &AtomicBool,
+    ) -> Result<DoorAnswer, ProducerError> {
         let room = self.store.ledger().room().await?;
         // For the span of the request, which the program around creates.
         Span::current().record("epoch", display(room.epoch));
@@ -190,10 +202,10 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             return self.observe(&room, place, request).await;
         }
         let Some(place) = place else {
-            return self.newcomer(&room, request).await;
+            return self.newcomer(&room, request, joined).await;
         };
         match self.store.ledger().admission(place.token).await? {
-            None => self.waiting(&room, place, request).await,
+            None => self.waiting(&room, place, request, joined).await,
             Some(admission) if room.still_lets_in(&admission, self.clock.now()) => {
                 let ticket = self.ticket_for_pass(&room, &place, Some(&admission), request).await;
                 let window = window_of(&admission);
@@ -201,7 +213,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
                 self.count_entry(&room, place.token, &admission).await;
                 Ok(to_shop)
             }
-            Some(_) => self.newcomer(&room, request).await,
+            Some(_) => self.newcomer(&room, request, joined).await,
         }
     }
 
@@ -224,27 +236,39 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         room.settings.active.is_some() && request.again.is_some_and(is_theirs)
     }
 
-    async fn newcomer(&self, room: &Room, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
+    async fn newcomer(
+        &self,
+        room: &Room,
+        request: &DoorRequest<'_>,
+        joined: &AtomicBool,
+    ) -> Result<DoorAnswer, ProducerError> {
         if !room.takes_newcomers() {
             return Ok(DoorAnswer::too_late(room, None));
         }
         match CountedPlace::take(request.limit) {
-            Ok(counted) => self.enter_or_join(room, self.tokens.token()?, counted, request).await,
+            Ok(counted) => self.enter_or_join(room, self.tokens.token()?, counted, request, joined).await,
             Err(wait) => Ok(DoorAnswer::too_many(wait)),
         }
     }
 
-    /// Straight in, if nobody waits and there is a permit, or else into the line.
+    /// Straight in, if nobody waits and there is a permit, or else into the line. The browser gets a place only after the line has
+    /// stored it, which sets `joined`.
     async fn enter_or_join(
         &self,
         room: &Room,
         token: Token,
         counted: CountedPlace<'_>,
         request: &DoorRequest<'_>,
+        joined: &AtomicBool,
     ) -> Result<DoorAnswer, ProducerError> {
         match self.permit(room).await {
             Some(true) => self.straight_in(room, token, counted, request).await,
-            permit => self.join(room, token, counted, request.path, permit.is_some()).await,
+            permit => {
+                let place = Place { epoch: room.epoch, token, ticket: self.ticket(room.epoch).await? };
+                counted.store(self.store.line().join(place)).await?;
+                joined.store(true, Ordering::Relaxed);
+                Ok(self.welcome(room, &place, request.path, permit.is_some()).await)
+            }
         }
     }
 
@@ -306,22 +330,28 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         to_shop.handing_out(&place, None, &room.settings.room, self.scheme, request.path)
     }
 
-    /// Puts the token in line. The browser gets the place only after the line has stored it. `got_no_permit` if they would have
-    /// gone straight in, had there been room.
-    async fn join(
+    /// Hands out a place that the line has stored. `got_no_permit` if they would have gone straight in, had there been room.
+    async fn welcome(
         &self,
         room: &Room,
-        token: Token,
-        counted: CountedPlace<'_>,
+        place: &Place,
         path: Option<&str>,
         got_no_permit: bool,
-    ) -> Result<DoorAnswer, ProducerError> {
-        let place = Place { epoch: room.epoch, token, ticket: self.ticket(room.epoch).await? };
-        counted.store(self.store.line().join(place)).await?;
+    ) -> DoorAnswer {
         self.refusals.note_join(self.clock.now());
-        self.wake(got_no_permit).await;
-        let proof = self.proofs.prove(self.keys_of(room), &place, self.clock.now()).await;
-        Ok(DoorAnswer::wait(&place).handing_out(&place, proof, &room.settings.room, self.scheme, path))
+        let wake = pin!(self.wake(got_no_permit));
+        let prove = pin!(self.proofs.prove(self.keys_of(room), place, self.clock.now()));
+        let (woken, proof) = future::join(
+            within(&self.clock, Self::LONGEST_WAIT, wake),
+            within(&self.clock, Self::LONGEST_NOTE, prove),
+        )
+        .await;
+        if woken.is_none() || proof.is_none() {
+            tracing::warn!(
+                "a visitor has joined, and doesn't wait until the room is awake, or their place proven"
+            );
+        }
+        DoorAnswer::wait(place).handing_out(place, proof.flatten(), &room.settings.room, self.scheme, path)
     }
 
     /// Wakes a quiet room, in which nobody is released. If that fails, the trigger's next run does it.
@@ -368,6 +398,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         room: &Room,
         place: Place,
         request: &DoorRequest<'_>,
+        joined: &AtomicBool,
     ) -> Result<DoorAnswer, ProducerError> {
         if request.asks_for_help && self.is_proven(room, &place, request).await {
             return self.help(room, place).await;
@@ -391,7 +422,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             }
             let limit = request.limit.filter(|_| !is_proven);
             if let Ok(counted) = CountedPlace::take(limit) {
-                return self.enter_or_join(room, place.token, counted, request).await;
+                return self.enter_or_join(room, place.token, counted, request, joined).await;
             }
         }
         let scarce = if request.runs_no_script { self.scarce(room, &place).await } else { None };

@@ -147,7 +147,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
                 self.publish(waiting).await.unwrap_or_else(|error| warn(&error));
             }
             if cause == TriggerCause::Minute {
-                self.judge_turnout(&room).await.unwrap_or_else(|error| warn(&error));
+                self.judge_turnout(&room, &mut report).await.unwrap_or_else(|error| warn(&error));
                 self.judge_full(&room, &space, waiting).await.unwrap_or_else(|error| warn(&error));
                 // A door may still count in the slot before this one.
                 let until = CountedSlot::at(self.clock.now(), self.minute) - CountedSlot::length(self.minute);
@@ -188,9 +188,15 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         if !room.heeds_quiet(quiet) {
             return Ok(());
         }
-        self.store.ledger().set_quiet(quiet).await?;
+        let set = self.store.ledger().set_quiet(quiet).await;
+        self.plan_own_change(set, report).await
+    }
+
+    /// Plans what this run itself has changed: on AWS, the trigger can't start itself. If the answer was lost, it may have changed
+    /// all the same.
+    async fn plan_own_change(&self, changed: PortResult<()>, report: &mut TriggerReport) -> PortResult<()> {
         let room = self.store.ledger().room_now().await?;
-        self.plan_and_send(&room, TriggerCause::Change, report).await.map(drop)
+        self.plan_and_send(&room, TriggerCause::Change, report).await.map(drop).and(changed)
     }
 
     async fn hardly_anybody_waits(
@@ -206,7 +212,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
 
     /// Lets the room release as many more as did not come lately. Not while the throttle holds the rate down: what the shop bears
     /// comes first. Nor in a quiet room, which has nobody to release.
-    async fn judge_turnout(&self, room: &Room) -> PortResult<()> {
+    async fn judge_turnout(&self, room: &Room, report: &mut TriggerReport) -> PortResult<()> {
         let makes_up = room.settings.oversubscribe.is_some() && !room.is_throttled() && !room.quiet;
         let turnout = if makes_up {
             let counted = Turnout::counted_at(self.clock.now(), self.minute);
@@ -214,10 +220,11 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         } else {
             None
         };
-        if room.heeds_turnout(turnout) {
-            self.store.ledger().keep_turnout(turnout).await?;
+        if !room.heeds_turnout(turnout) {
+            return Ok(());
         }
-        Ok(())
+        let kept = self.store.ledger().keep_turnout(turnout).await;
+        self.plan_own_change(kept, report).await
     }
 
     /// Lets pages know how fast the line moves while the shop is full.

@@ -255,7 +255,7 @@ pub trait TurnoutCount: Send + Sync {
     fn turnout(&self, ended: Window) -> impl Future<Output = PortResult<Turnout>> + Send;
 
     /// Keeps the turnout with the room, unless it [heeds](Room::heeds_turnout) no difference. The store schedules the change of the
-    /// valve and starts the trigger, as [`RoomAdmin::change`] does.
+    /// valve. The trigger, which calls this, plans the change itself.
     fn keep_turnout(&self, turnout: Option<Turnout>) -> impl Future<Output = PortResult<()>> + Send;
 }
 

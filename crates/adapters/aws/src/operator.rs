@@ -149,11 +149,10 @@ impl AwsStore {
                 item.extend(left.map(|left| ("left".to_owned(), number(left))));
                 Write::Update(Key::Status(digit), expressions::set(&item, &absent, None))
             }));
-            match self.table.write_together(attempt, writes).await {
-                Ok(true) => {
-                    self.start_trigger_after(&before, &after).await;
-                    return Ok((Arc::new(before), Arc::new(after)));
-                }
+            let written = self.table.write_together(attempt, writes).await;
+            self.start_trigger_after(&written, &before, &after).await;
+            match written {
+                Ok(true) => return Ok((Arc::new(before), Arc::new(after))),
                 // Another change came first. Read the room again and repeat the change.
                 Ok(false) => {}
                 Err(error) if error.fault == Fault::Busy => busy = Some(error),
@@ -174,33 +173,45 @@ impl AwsStore {
         note: Option<AuditNote>,
         change: impl Fn(&mut Room) + Send,
     ) -> PortResult<()> {
+        let mut refused = None;
         for _ in 0..ATTEMPTS {
             let (before, last_entry) = self.read_room_and_trail(attempt).await?;
             let now = self.now();
             let after = before.changed(now, ValveSchedule::LEAD_TIME_OF_FUNCTIONS, &change);
             if after.is_unchanged(&before) {
+                // What was refused had been written, and the answer was lost.
+                if let Some((first, written)) = refused.filter(|(_, written)| *written == before) {
+                    self.start_trigger_after(&Ok(true), &first, &written).await;
+                }
                 return Ok(());
             }
             let mut writes = write_with_entry(attempt, note.as_ref(), last_entry, now, (&before, &after))?;
-            let is_written = if writes.len() > 1 {
-                self.table.write_together(attempt, writes).await?
+            let written = if writes.len() > 1 {
+                self.table.write_together(attempt, writes).await
             } else {
                 // Most changes have no entry, and a transaction costs twice as much.
                 let Some(Write::Update(key, update)) = writes.pop() else { break };
-                matches!(self.table.update(attempt, key, update).await?, Written::Done(_))
+                let updated = self.table.update(attempt, key, update).await;
+                updated.map(|written| matches!(written, Written::Done(_)))
             };
-            if is_written {
-                self.start_trigger_after(&before, &after).await;
+            self.start_trigger_after(&written, &before, &after).await;
+            if written? {
                 return Ok(());
             }
+            refused = Some((before, after));
         }
         Err(PortError::new(attempt, Fault::Busy, "other writes keep changing the room"))
     }
 
-    /// Starts the trigger if this change of the room changed the valve. If that fails, the schedule starts it within a
-    /// minute.
-    async fn start_trigger_after(&self, before: &Room, after: &Room) {
-        let Some(trigger) = self.trigger.as_ref().filter(|_| before.valves != after.valves) else { return };
+    /// Starts the trigger if this change of the room was written, or may have been, and changed the valve. If that fails, the
+    /// schedule starts it within a minute.
+    async fn start_trigger_after(&self, written: &PortResult<bool>, before: &Room, after: &Room) {
+        let may_be_written = match written {
+            Ok(written) => *written,
+            Err(error) => error.fault == Fault::Unsure,
+        };
+        let is_due = may_be_written && before.valves != after.valves;
+        let Some(trigger) = self.trigger.as_ref().filter(|_| is_due) else { return };
         if let Err(error) = trigger.start_trigger().await {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(

@@ -24,6 +24,8 @@ const END: &str = "end";
 ///
 /// A visitor's page consists of many requests, so an answer to [`keep`](LiveSessions::keep) counts for a minute. That is how
 /// long a session may live on at one guard after it was ended at another.
+///
+/// While the table doesn't answer, nobody waits for it: one request in ten seconds asks, and the others are answered from memory.
 #[derive(Clone, Debug)]
 pub struct SharedSessions {
     table: Table,
@@ -45,6 +47,8 @@ struct TableAnswers {
     by_subject: HashMap<Box<str>, TableAnswer>,
     /// How many there were after old ones were last removed.
     cleaned: usize,
+    /// Until when the table isn't asked, because it didn't answer.
+    silent_until: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -143,7 +147,12 @@ impl LiveSessions for SharedSessions {
         if let Some(is_live) = answers().known(subject, &session, now) {
             return Ok(is_live);
         }
-        let is_live = self.try_keep(subject, session, now).await.map_err(|error| fault(KEEP, error))?;
+        if !answers().may_ask(now) {
+            return Ok(answers().may_be_live(subject, session.id, now));
+        }
+        let kept = self.try_keep(subject, session, now).await;
+        answers().hear(&kept, now);
+        let is_live = kept.map_err(|error| fault(KEEP, error))?;
         answers().learn(subject, &session, is_live, now);
         Ok(is_live)
     }
@@ -153,9 +162,15 @@ impl LiveSessions for SharedSessions {
         if answers().has_ended(subject, id) {
             return Ok(());
         }
+        if !answers().may_ask(now) {
+            let silent = "the table of sessions didn't answer a moment ago";
+            return Err(fault(END, PortError::new(END, Fault::Busy, silent)));
+        }
         let at = now.saturating_add(LiveSession::FAREWELL);
         // Refused where there is nothing to end.
-        self.table.update(END, Subject(subject), end(id, at)).await.map_err(|error| fault(END, error))?;
+        let ended = self.table.update(END, Subject(subject), end(id, at)).await;
+        answers().hear(&ended, now);
+        ended.map_err(|error| fault(END, error))?;
         answers().end(subject, id, at);
         Ok(())
     }
@@ -164,6 +179,30 @@ impl LiveSessions for SharedSessions {
 impl TableAnswers {
     /// For so many seconds an answer counts.
     const COUNTS: u64 = 60;
+    /// For so many seconds the table is left alone after it didn't answer.
+    const SILENCE: u64 = 10;
+
+    /// Whether this request asks the table. Of those that come when a silence is over, the first one does.
+    fn may_ask(&mut self, now: u64) -> bool {
+        let next = now.saturating_add(Self::SILENCE);
+        // If the clock was set back, a silence may seem to last for hours.
+        let may_ask = self.silent_until.is_none_or(|until| until <= now || until > next);
+        if may_ask && self.silent_until.is_some() {
+            self.silent_until = Some(next);
+        }
+        may_ask
+    }
+
+    fn hear<T>(&mut self, answer: &PortResult<T>, now: u64) {
+        let is_silent = answer.as_ref().is_err_and(|error| error.fault != Fault::Broken);
+        self.silent_until = is_silent.then(|| now.saturating_add(Self::SILENCE));
+    }
+
+    /// Of a session of which the table can't be asked: unless it said otherwise before, however long ago.
+    fn may_be_live(&self, subject: &str, id: SessionId, now: u64) -> bool {
+        let known = self.by_subject.get(subject).filter(|answer| answer.id == id);
+        known.is_none_or(|answer| answer.is_live && answer.ended.is_none_or(|ended| now < ended))
+    }
 
     fn known(&self, subject: &str, session: &LiveSession, now: u64) -> Option<bool> {
         let answer = self.by_subject.get(subject).filter(|answer| answer.id == session.id)?;

@@ -2,13 +2,18 @@
 
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
 
-use guard::{Bypass, GuardLayer, GuardRules, LiveSession, LiveSessions, Moment};
+use guard::{
+    Bypass, Guard, GuardLayer, GuardRules, LiveSession, LiveSessions, MemorySessions, Moment, OneSession,
+    Opening, RoomKeys, SessionId, SessionKey, SessionsFault,
+};
 use http::{Request, Response};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::fixture::{DOOR, Shop, rules};
+use crate::fixture::{DOOR, Shop, TestRoom, rules};
 
 /// A shop that tells what it was told of the visitor.
 fn sale(request: &Request<&'static str>) -> Response<String> {
@@ -50,7 +55,15 @@ fn present() -> Shop {
 }
 
 async fn send(shop: &Shop, target: &str, headers: &[(&str, &str)]) -> Response<String> {
-    let layer = GuardLayer::new(shop.guard.clone())
+    send_to(&shop.guard, target, headers).await
+}
+
+async fn send_to<L: LiveSessions + 'static>(
+    guard: &Arc<Guard<L, TestRoom>>,
+    target: &str,
+    headers: &[(&str, &str)],
+) -> Response<String> {
+    let layer = GuardLayer::new(guard.clone())
         .with_client_address(|known| known.get::<Ipv4Addr>().copied().map(IpAddr::from));
     let mut request = Request::get(target);
     for (name, value) in headers {
@@ -117,4 +130,40 @@ async fn the_shop_ends_a_session_with_a_header_that_its_visitor_never_sees() {
         assert_eq!((page.status().as_u16(), header(&page, "beekeeper-session")), (200, None));
         assert_eq!((count(0), count(LiveSession::FAREWELL)), (1, live_later), "{target}");
     }
+}
+
+/// Sessions in a store that doesn't answer when one ends.
+struct HangingSessions(MemorySessions);
+
+impl LiveSessions for HangingSessions {
+    async fn open(
+        &self,
+        subject: &str,
+        session: LiveSession,
+        rule: OneSession,
+        now: u64,
+    ) -> Result<Opening, SessionsFault> {
+        self.0.open(subject, session, rule, now).await
+    }
+
+    async fn keep(&self, subject: &str, session: LiveSession, now: u64) -> Result<bool, SessionsFault> {
+        self.0.keep(subject, session, now).await
+    }
+
+    async fn end(&self, _: &str, _: SessionId, _: u64) -> Result<(), SessionsFault> {
+        std::future::pending().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_shops_answer_does_not_wait_for_a_store_that_hangs() {
+    let shop = present();
+    let keys = RoomKeys::of_room(&rules(), shop.room.clone());
+    let key = SessionKey::new(&SessionKey::generate().unwrap()).unwrap();
+    let guard = Arc::new(Guard::new(rules(), key, HangingSessions(MemorySessions::default()), keys));
+    let exchanged = send_to(&guard, &format!("/?bk_pass={}", shop.pass("visitor")), &[]).await;
+    let session = header(&exchanged, "set-cookie").unwrap().split(';').next().unwrap();
+    let cookie = [("cookie", session)];
+    let answer = tokio::time::timeout(Duration::from_secs(2), send_to(&guard, "/thanks", &cookie));
+    assert_eq!(answer.await.expect("in short").status(), 200);
 }

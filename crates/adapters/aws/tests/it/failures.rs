@@ -3,17 +3,22 @@
 use std::error::Error;
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use aws::{AwsStore, RoomResources};
 use clock::SystemClock;
+use serde_json::{Value, json};
 use waitroom::ports::{
-    Admissions, Clock, Fault, LineBack, LineFront, LineLength, PortError, Receipt, RoomReader, Store,
+    Admissions, Clock, Fault, LineBack, LineFront, LineLength, PortError, PortResult, QuietSwitch, Receipt,
+    RoomAdmin, RoomReader, Store, ThrottleStore,
 };
-use waitroom::{Author, Timestamp};
+use waitroom::{AuditNote, AuditSubject, Author, Rate, Room, Timestamp};
 
 use crate::operator::InstantClock;
 use crate::room::{TestRoom, config, run};
+use crate::stub::stub;
 
 fn resources() -> RoomResources {
     RoomResources {
@@ -82,6 +87,77 @@ fn orders_are_dated_by_the_clock_of_aws() {
         answers.join().unwrap();
         let noon = Timestamp::from_millis(4_107_931_200_000);
         assert!(store.now().since(noon) < Duration::from_mins(1) && noon.since(store.now()).is_zero());
+    });
+}
+
+/// What one call does to a room that is on, and how often it starts the trigger. `write` is what the table does and says, with the
+/// room that the call wants.
+async fn changed(
+    mut write: impl FnMut(&mut Value, Value) -> (u16, &'static str) + Send + 'static,
+    call: impl AsyncFn(&AwsStore) -> PortResult<()>,
+) -> (PortResult<()>, u32) {
+    let fixture = include_str!("../fixtures/ledger-format-1.json");
+    let mut room = serde_json::from_str::<Value>(fixture).unwrap()["room"].clone();
+    room["state"]["S"] = "on".into();
+    let starts = Arc::new(AtomicU32::new(0));
+    let started = starts.clone();
+    let aws = stub(move |operation, body| match operation {
+        "invocations" => {
+            started.fetch_add(1, Ordering::Relaxed);
+            (202, String::new())
+        }
+        "getitem" => (200, json!({ "Item": room }).to_string()),
+        _ => {
+            let body: Value = serde_json::from_str(body).unwrap();
+            let values = body["ExpressionAttributeValues"].as_object().into_iter().flatten();
+            let wanted = values.map(|(name, value)| (name.trim_start_matches(':').to_owned(), value.clone()));
+            let (status, code) = write(&mut room, wanted.collect());
+            (status, json!({ "__type": code }).to_string())
+        }
+    });
+    let config = config(&aws);
+    let store = AwsStore::new(&config, resources()).with_trigger(&config, "trigger".into());
+    let done = call(&store).await;
+    (done, starts.load(Ordering::Relaxed))
+}
+
+const REFUSED: (u16, &str) = (400, "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException");
+const LOST: (u16, &str) = (500, "com.amazonaws.dynamodb.v20120810#InternalServerError");
+
+/// Without the trigger, nobody would be released from when the change is in force until the next minute.
+#[test]
+fn a_change_whose_answer_was_lost_starts_the_trigger() {
+    run(async {
+        let mut is_written = false;
+        let lost = move |room: &mut Value, wanted: Value| {
+            if std::mem::replace(&mut is_written, true) {
+                return REFUSED;
+            }
+            *room = wanted;
+            LOST
+        };
+        let (done, starts) = changed(lost, async |store| store.set_quiet(true).await).await;
+        assert!(done.is_ok() && starts == 1, "{done:?}, {starts} starts");
+        let another = |room: &mut Value, _| {
+            (room["version"], room["quiet"]) = (json!({ "N": "8" }), json!({ "BOOL": true }));
+            REFUSED
+        };
+        let (done, starts) = changed(another, async |store| store.set_quiet(true).await).await;
+        assert!(done.is_ok() && starts == 0, "whoever changed it starts it: {done:?}, {starts} starts");
+
+        let hold = async |store: &AwsStore| store.hold(Some(Rate::MIN)).await;
+        let order = async |store: &AwsStore| {
+            let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
+            store.change("pause", note, Room::pause).await.map(drop)
+        };
+        for (fault, answer, expected) in
+            [(Fault::Unsure, LOST, 1), (Fault::Broken, (400, "AccessDeniedException"), 0)]
+        {
+            let (done, starts) = changed(move |_, _| answer, hold).await;
+            assert_eq!((done.unwrap_err().fault, starts), (fault, expected), "the throttle");
+            let (done, starts) = changed(move |_, _| answer, order).await;
+            assert_eq!((done.unwrap_err().fault, starts), (fault, expected), "the operator");
+        }
     });
 }
 

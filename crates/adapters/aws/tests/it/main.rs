@@ -18,3 +18,4 @@ mod shared_sessions;
 mod signing_keys;
 mod site;
 mod status_copies;
+mod stub;

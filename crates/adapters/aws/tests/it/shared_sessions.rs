@@ -1,6 +1,8 @@
 //! Guards that share a table of sessions decide as one guard does that has them in memory.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 
 use aws::SharedSessions;
 use guard::{
@@ -9,7 +11,8 @@ use guard::{
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::room::{TestRoom, run};
+use crate::room::{TestRoom, config, run};
+use crate::stub::stub;
 
 const NOW: u64 = 1_800_000_000;
 
@@ -174,6 +177,39 @@ fn what_the_shop_has_ended_is_over_in_time_where_it_was_said_and_a_minute_later_
         assert!(!there.keep("a", first, NOW + 60).await.unwrap());
         assert_eq!(there.open("a", second, OneSession::First, NOW + 60).await.unwrap(), Opening::Opened);
         assert!(here.keep("a", second, NOW + 61).await.unwrap());
+    });
+}
+
+#[test]
+fn nobody_waits_for_a_table_that_does_not_answer_but_one_who_asks_again() {
+    run(async {
+        let (asked, status) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU16::new(200)));
+        let (counted, said) = (asked.clone(), status.clone());
+        let url = stub(move |_, _| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            (said.load(Ordering::Relaxed), "{}".to_owned())
+        });
+        let guard = SharedSessions::new(&config(&url), "sessions".into());
+        let keep = async |subject, now| guard.keep(subject, session(1, NOW, now), now).await.ok();
+        let asked = || asked.swap(0, Ordering::Relaxed);
+        assert_eq!((keep("a", NOW).await, asked()), (Some(true), 1));
+        guard.end("a", session(1, NOW, NOW).id, NOW).await.unwrap();
+        assert_eq!(asked(), 1);
+        status.store(503, Ordering::Relaxed);
+        for now in [NOW + 60, NOW + 70, NOW + 80, NOW] {
+            assert_eq!((keep("b", now).await, asked()), (None, 3), "this one asks, and tries three times");
+            for later in [now, now + 9] {
+                assert_eq!((keep("c", later).await, asked()), (Some(true), 0), "nobody loses a session");
+            }
+            assert!(guard.end("c", session(1, NOW, NOW).id, now + 9).await.is_err());
+            assert_eq!(asked(), 0);
+        }
+        assert_eq!((keep("a", NOW + 61).await, asked()), (None, 3));
+        assert_eq!((keep("a", NOW + 62).await, asked()), (Some(false), 0), "the shop has ended it");
+        status.store(200, Ordering::Relaxed);
+        for subject in ["b", "c"] {
+            assert_eq!((keep(subject, NOW + 71).await, asked()), (Some(true), 1), "it answers again");
+        }
     });
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use fault_simulation::{InjectedFault, PortCall, World};
 use memory::LineBehaviour;
 use producer::{DoorAnswer, DoorRequest, PlaceLimit, ShownIn};
-use waitroom::ports::Fault;
+use waitroom::ports::{Clock, Fault};
 use waitroom::{Place, RoomState};
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -571,4 +571,25 @@ fn a_restart_keeps_the_signing_key() {
     world.kill();
     world.boot();
     assert_eq!(key(world.request(&GET).unwrap()), before, "the same key after a restart");
+}
+
+/// They would come again, and get another place at the back.
+#[test]
+fn a_place_that_the_line_has_is_handed_out_whatever_is_slow_after_it() {
+    const SECOND: Duration = Duration::from_secs(1);
+    for slow in [PortCall::SecretKeys, PortCall::SetQuiet] {
+        let mut world = world();
+        world.run(20 * MINUTE);
+        assert!(world.room().quiet);
+        world.set_faults(move |call| match call {
+            PortCall::Join => (InjectedFault::None, 5 * SECOND / 2),
+            call if call == slow => (InjectedFault::None, 20 * SECOND),
+            _ => (InjectedFault::None, Duration::ZERO),
+        });
+        let came = world.clock.now();
+        let answer = world.request(&GET).expect("not busy");
+        assert!(answer.set_cookie.is_some(), "{slow:?}");
+        assert_eq!(answer.set_proof.is_some(), slow != PortCall::SecretKeys);
+        assert!(world.clock.now() < came + 6 * SECOND, "{slow:?}");
+    }
 }

@@ -14,7 +14,10 @@ const MINUTE: Duration = Duration::from_mins(1);
 const RATE: u32 = 120;
 
 fn world(seed: u64, percent: u32) -> World {
-    let mut world = World::new(seed, RATE);
+    oversubscribing(World::new(seed, RATE), percent)
+}
+
+fn oversubscribing(mut world: World, percent: u32) -> World {
     let most = Oversubscription::new(percent).ok();
     world.change_room(move |room| room.settings.oversubscribe = most);
     world
@@ -55,6 +58,25 @@ fn whoever_comes_again_counts_once_and_whoever_does_not_come_is_made_up_for() {
     assert!((78..82).contains(&percent), "{came} of {released}");
     assert!((148..=153).contains(&world.room().rate().get()), "{}", world.room().rate());
     assert_eq!(world.outcome().above_rate(), None);
+}
+
+#[test]
+fn a_change_of_the_turnout_stops_nothing_where_the_trigger_cannot_start_itself() {
+    for lost in [false, true] {
+        let world = World::new(5, RATE).with_lead_time_of_functions().with_scheduled_trigger();
+        let mut world = oversubscribing(world, 50);
+        world.set_faults(move |call| match call {
+            PortCall::KeepTurnout if lost => (InjectedFault::Unconfirmed, Duration::from_millis(4)),
+            _ => (InjectedFault::None, Duration::from_millis(4)),
+        });
+        world.join(2500);
+        minutes(&mut world, 14, 5, false);
+        assert!(world.room().turnout.is_some());
+        let mut at: Vec<_> = world.observations.lock().confirmed.iter().map(|(_, at)| *at).collect();
+        at.sort();
+        let longest = at.windows(2).map(|pair| pair[1].since(pair[0])).max().unwrap();
+        assert!(at.len() > 14 * RATE as usize && longest < MINUTE / 4, "{} released, {longest:?}", at.len());
+    }
 }
 
 #[test]
