@@ -50,6 +50,7 @@ use shared::SharedState;
 pub use shared::WriteTrouble;
 pub use sweep::Swept;
 use tables::TableError;
+pub use unfinished::Unfinished;
 pub use upkeep::{BackedUp, BackupError};
 
 /// A handle to the store. Clones share it.
