@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -423,6 +424,37 @@ fn an_unfinished_backup_is_removed_when_the_room_starts() {
     fs::write(&finished, "whole").unwrap();
     let _room = Local::start_in(directory, &[]);
     assert_eq!((unfinished.exists(), finished.exists()), (false, true));
+}
+
+/// A command may be killed before it has taken its backup away, or before the room has written it.
+#[test]
+fn a_backup_that_nobody_takes_away_is_removed() {
+    let room = Local::start(&[]);
+    let is_removed = || {
+        let mut files = fs::read_dir(room.directory.path()).unwrap();
+        files.all(|file| !file.unwrap().file_name().to_str().unwrap().starts_with(".unfinished-backup-"))
+    };
+    let order = || {
+        let mut socket = UnixStream::connect(room.directory.path().join("control.sock")).unwrap();
+        socket.write_all(b"{\"order\":\"back-up\"}\n").unwrap();
+        socket
+    };
+    let replied = |socket: &mut UnixStream| {
+        let mut reply = String::new();
+        socket.read_to_string(&mut reply).unwrap();
+        reply
+    };
+    let mut one = order();
+    assert!(replied(&mut one).starts_with(r#"{"reply":"backed-up","file":".unfinished-backup-"#));
+    assert!(!is_removed());
+    let refused = r#"{"reply":"failed","error":"is still at another backup: try again when that's done"}"#;
+    assert_eq!(replied(&mut order()).trim_end(), refused);
+    assert!(!is_removed());
+    drop(one);
+    eventually("it's removed when the command is gone", is_removed);
+    drop(order());
+    eventually("another one is written", || replied(&mut order()).contains("backed-up"));
+    eventually("nothing is left", is_removed);
 }
 
 fn succeeds(command: &mut Command, get: &str) -> String {

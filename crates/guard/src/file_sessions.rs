@@ -4,6 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 
 use parking_lot::Mutex;
 
@@ -16,14 +18,14 @@ use crate::{
 /// A line for each session that was opened, renewed or ended: `SUBJECT ID PASS OPENED UNTIL EXCHANGED BROWSER WINDOW ENDED`. The last
 /// line of a subject counts. `EXCHANGED` and `BROWSER` are fingerprints. One of the last four words is `-` if there is none; lines of
 /// older guards end before them. The file is written anew, without old lines, when it is opened and when it has grown to four times
-/// its size.
+/// its size. No visitor waits for that: a thread writes the new file beside the old one, which goes on until that is in its place.
 ///
 /// Lines are not synced to disk one by one. A power cut loses the latest, and then the visitors' cookies prove their
 /// sessions, as after the loss of the whole file.
 #[derive(Debug)]
 pub struct FileSessions {
-    sessions: MemorySessions,
-    file: Mutex<SessionFile>,
+    sessions: Arc<MemorySessions>,
+    file: Arc<Mutex<SessionFile>>,
 }
 
 #[derive(Debug)]
@@ -35,6 +37,17 @@ struct SessionFile {
     limit: usize,
     /// Whether the last write failed.
     fails: bool,
+    /// The lines since a thread began to write the file anew. They end the new file.
+    meanwhile: Option<String>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// A whole file that does not have its name yet.
+#[derive(Debug)]
+struct SessionsBeside {
+    path: PathBuf,
+    lines: File,
+    written: usize,
 }
 
 impl FileSessions {
@@ -51,7 +64,8 @@ impl FileSessions {
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
         let text = String::from_utf8_lossy(&bytes[..whole]);
         text.lines().filter_map(read).for_each(|(subject, session)| sessions.restore(subject, session));
-        let file = SessionFile::anew(path, &sessions, now).or_else(|error| {
+        let anew = SessionsBeside::write(path, &sessions, now).and_then(|anew| anew.into_place(path, ""));
+        let file = anew.or_else(|error| {
             let as_it_is = SessionFile::as_it_is(path, whole as u64, text.lines().count());
             let Ok(as_it_is) = as_it_is else { return Err(error) };
             let (error, path) = (&error as &dyn std::error::Error, path.display());
@@ -62,40 +76,55 @@ impl FileSessions {
             );
             io::Result::Ok(as_it_is)
         })?;
-        Ok(Self { sessions, file: Mutex::new(file) })
+        Ok(Self { sessions: Arc::new(sessions), file: Arc::new(Mutex::new(file)) })
     }
 
     /// Writes what is in memory now, so that the last line is the latest, whichever of two requests comes to write first.
-    ///
-    /// A failure is logged, once until a write succeeds. The process itself has the session in memory.
     fn write(&self, subject: &str, now: u64) {
         let mut file = self.file.lock();
         let Some(session) = self.sessions.get(subject) else { return };
-        match file.write(subject, &session, &self.sessions, now) {
-            Ok(()) => file.fails = false,
-            Err(error) if !file.fails => {
-                file.fails = true;
-                let (error, path) = (&error as &dyn std::error::Error, file.path.display());
-                tracing::error!(
-                    error,
-                    "could not write {path}; until it can be written, a restart forgets which sessions were ended"
-                );
+        let appended = file.append(&line(subject, &session));
+        file.note(appended);
+        if file.written >= file.limit && file.meanwhile.is_none() {
+            // If this fails, because the disk is full, the next request does not try it again.
+            file.limit = 2 * file.written;
+            file.meanwhile = Some(String::new());
+            let (sessions, shared, path) = (self.sessions.clone(), self.file.clone(), file.path.clone());
+            let begun = thread::Builder::new().name("sessions".into()).spawn(move || {
+                let anew = SessionsBeside::write(&path, &sessions, now);
+                shared.lock().replace(anew);
+            });
+            match begun {
+                Ok(thread) => file.thread = Some(thread),
+                Err(error) => file.replace(Err(error)),
             }
-            Err(_) => {}
         }
+    }
+
+    /// Waits until the file is written anew, if it is just being.
+    fn finish(&self) {
+        let thread = self.file.lock().thread.take();
+        drop(thread.map(JoinHandle::join));
     }
 }
 
-impl SessionFile {
-    /// Writes a new file beside the old one, and puts it in its place.
-    fn anew(path: &Path, sessions: &MemorySessions, now: u64) -> io::Result<Self> {
+/// Whoever opens the file next must not find another one put in its place.
+impl Drop for FileSessions {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+impl SessionsBeside {
+    /// Writes a new file beside the old one.
+    fn write(path: &Path, sessions: &MemorySessions, now: u64) -> io::Result<Self> {
         let kept: Vec<_> = sessions
             .all()
             .into_iter()
             .filter(|(_, session)| now < session.until.saturating_add(MemorySessions::REMEMBERED))
             .collect();
         let beside = path.with_extension("new");
-        let write = || -> io::Result<()> {
+        let write = || {
             let mut private = OpenOptions::new();
             private.write(true).create(true).truncate(true).mode(0o600);
             let mut lines = BufWriter::new(private.open(&beside)?);
@@ -103,47 +132,76 @@ impl SessionFile {
                 lines.write_all(line(subject, session).as_bytes())?;
             }
             lines.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-            fs::rename(&beside, path)
+            OpenOptions::new().append(true).open(&beside)
         };
         // Half a file would hold the last space of a full disk.
-        write().inspect_err(|_| drop(fs::remove_file(&beside)))?;
-        let lines = OpenOptions::new().append(true).open(path)?;
-        Ok(Self {
-            path: path.into(),
-            lines,
-            written: kept.len(),
-            limit: (4 * kept.len()).max(4096),
-            fails: false,
-        })
+        let lines = write().inspect_err(|_| drop(fs::remove_file(&beside)))?;
+        Ok(Self { path: beside, lines, written: kept.len() })
     }
 
+    /// Puts it in the place of the old one, which has these lines since.
+    fn into_place(self, path: &Path, since: &str) -> io::Result<SessionFile> {
+        let Self { path: beside, mut lines, written } = self;
+        let replaced = lines.write_all(since.as_bytes()).and_then(|()| fs::rename(&beside, path));
+        replaced.inspect_err(|_| drop(fs::remove_file(&beside)))?;
+        let limit = (4 * written).max(4096);
+        let written = written + since.lines().count();
+        Ok(SessionFile {
+            path: path.into(),
+            lines,
+            written,
+            limit,
+            fails: false,
+            meanwhile: None,
+            thread: None,
+        })
+    }
+}
+
+impl SessionFile {
     /// The old file, with so many lines, as far as they are whole: what follows was not written to its end.
     fn as_it_is(path: &Path, whole: u64, written: usize) -> io::Result<Self> {
         let lines = OpenOptions::new().append(true).open(path)?;
         lines.set_len(whole)?;
-        Ok(Self { path: path.into(), lines, written, limit: (2 * written).max(4096), fails: false })
+        let limit = (2 * written).max(4096);
+        Ok(Self { path: path.into(), lines, written, limit, fails: false, meanwhile: None, thread: None })
     }
 
-    fn write(
-        &mut self,
-        subject: &str,
-        session: &LiveSession,
-        sessions: &MemorySessions,
-        now: u64,
-    ) -> io::Result<()> {
+    fn append(&mut self, line: &str) -> io::Result<()> {
+        self.meanwhile.iter_mut().for_each(|meanwhile| meanwhile.push_str(line));
         let end = self.lines.metadata()?.len();
-        if let Err(error) = self.lines.write_all(line(subject, session).as_bytes()) {
+        if let Err(error) = self.lines.write_all(line.as_bytes()) {
             // A full disk may take half a line, to which the next one would be appended.
             drop(self.lines.set_len(end));
             return Err(error);
         }
         self.written += 1;
-        if self.written >= self.limit {
-            // If this fails, because the disk is full, the next request does not try it again.
-            self.limit = 2 * self.written;
-            *self = Self::anew(&self.path, sessions, now)?;
-        }
         Ok(())
+    }
+
+    /// Goes on with the new file, if there is one.
+    fn replace(&mut self, anew: io::Result<SessionsBeside>) {
+        let since = self.meanwhile.take().unwrap_or_default();
+        match anew.and_then(|anew| anew.into_place(&self.path, &since)) {
+            Ok(anew) => *self = anew,
+            failed => self.note(failed.map(drop)),
+        }
+    }
+
+    /// A failure is logged, once until a write succeeds. The process itself has the session in memory.
+    fn note(&mut self, written: io::Result<()>) {
+        match written {
+            Ok(()) => self.fails = false,
+            Err(error) if !self.fails => {
+                self.fails = true;
+                let (error, path) = (&error as &dyn std::error::Error, self.path.display());
+                tracing::error!(
+                    error,
+                    "could not write {path}; until it can be written, a restart forgets which sessions were ended"
+                );
+            }
+            Err(_) => {}
+        }
     }
 }
 
@@ -354,10 +412,64 @@ mod tests {
         for second in 0..20_000 {
             let session = LiveSession { until: NOW + 1 + second, ..session(1, NOW) };
             store.keep("a", session, NOW).await.unwrap();
+            store.finish();
         }
         let lines = fs::read_to_string(&path).unwrap().lines().count();
         assert!(lines <= 4096, "{lines}");
         assert_eq!(FileSessions::open(&path, NOW).unwrap().sessions.all()[0].1.until, NOW + 20_000);
+    }
+
+    /// The new file is a pipe here, which takes nothing until somebody reads it.
+    #[tokio::test]
+    async fn nobody_waits_while_the_file_is_written_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, beside) = (folder.path().join("sessions"), folder.path().join("sessions.new"));
+        let store = FileSessions::open(&path, NOW).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&beside).status().unwrap().success());
+        store.file.lock().limit = 1;
+        let (done, is_done) = std::sync::mpsc::channel();
+        let reader = thread::spawn(move || {
+            let waited = is_done.recv_timeout(std::time::Duration::from_secs(10)).is_err();
+            fs::read(beside).unwrap();
+            waited
+        });
+        for (subject, id) in [("a", 1), ("b", 2)] {
+            assert!(store.keep(subject, session(id, NOW), NOW).await.unwrap());
+        }
+        done.send(()).unwrap();
+        assert!(!reader.join().unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_guard_that_is_killed_while_it_writes_its_file_anew_forgets_nobody() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sessions");
+        let store = FileSessions::open(&path, NOW).unwrap();
+        let mut known = Vec::new();
+        let mut open = async |subject: &'static str, id| {
+            let opened = store.open(subject, session(id, NOW), OneSession::Newest, NOW).await.unwrap();
+            assert_eq!(opened, Opening::Opened);
+            known.push((Box::from(subject), session(id, NOW)));
+            // As a process that is killed now leaves it.
+            let killed = folder.path().join("killed");
+            fs::copy(&path, &killed).unwrap();
+            let mut found = FileSessions::open(&killed, NOW).unwrap().sessions.all();
+            found.sort_by(|one, other| one.0.cmp(&other.0));
+            assert_eq!(found, known);
+        };
+        open("a", 1).await;
+        store.file.lock().meanwhile = Some(String::new());
+        open("b", 2).await;
+        let anew = SessionsBeside::write(&path, &store.sessions, NOW);
+        open("c", 3).await;
+        store.file.lock().replace(anew);
+        open("d", 4).await;
+        let lines = fs::read_to_string(&path).unwrap().lines().count();
+        assert_eq!(
+            (lines, store.file.lock().written),
+            (5, 5),
+            "two and those since they were begun, and one"
+        );
     }
 
     /// As on a full disk.
@@ -377,6 +489,7 @@ mod tests {
         for second in 0..5_000 {
             let renewed = LiveSession { until: NOW + 1201 + second, ..session(2, NOW) };
             assert!(store.keep("b", renewed, NOW).await.unwrap());
+            store.finish();
         }
         let lines = fs::read_to_string(&path).unwrap().lines().count();
         assert!(lines < 4096, "it was written anew later: {lines}");
@@ -392,6 +505,7 @@ mod tests {
         fs::create_dir(&path).unwrap();
         store.file.lock().limit = 1;
         assert!(store.keep("a", session(1, NOW), NOW).await.unwrap());
+        store.finish();
         assert!(store.file.lock().fails);
         assert!(!path.with_extension("new").exists());
     }

@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use clock::SystemClock;
 use control::{Order, Reply, RunningRoom, SocketRoom, UpkeepOrder, UpkeepReply, execute};
-use embedded::{BackedUp, EmbeddedStore};
+use embedded::{BackedUp, EmbeddedStore, Unfinished};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 use waitroom::ports::Clock;
 use waitroom::{Author, with_causes};
 
@@ -52,7 +53,11 @@ pub struct OrderSocket {
     listener: UnixListener,
     path: PathBuf,
     start: RoomStart,
+    backups: Backups,
 }
+
+/// Locked while there is a backup, so that two don't fill the disk together.
+type Backups = Arc<Mutex<()>>;
 
 impl OrderSocket {
     /// Opens the socket. This process must have the store in the directory open. Then no other process can be using
@@ -69,7 +74,7 @@ impl OrderSocket {
         EmbeddedStore::remove_unfinished(directory)?;
         let listener = UnixListener::bind(&path)?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
-        Ok(Self { listener, path, start })
+        Ok(Self { listener, path, start, backups: Backups::default() })
     }
 
     fn directory(&self) -> &Path {
@@ -82,9 +87,9 @@ impl OrderSocket {
             match self.listener.accept().await {
                 Ok((stream, _)) => {
                     let (app, directory) = (app.clone(), self.directory().to_owned());
-                    let start = self.start;
+                    let (start, backups) = (self.start, self.backups.clone());
                     tokio::spawn(async move {
-                        if let Err(error) = converse(stream, &app, &directory, start).await {
+                        if let Err(error) = converse(stream, &app, &directory, start, backups).await {
                             tracing::debug!(
                                 error = &error as &dyn std::error::Error,
                                 "the operator closed the connection early"
@@ -110,19 +115,32 @@ impl Drop for OrderSocket {
     }
 }
 
-async fn converse(stream: UnixStream, app: &App, directory: &Path, start: RoomStart) -> io::Result<()> {
+async fn converse(
+    stream: UnixStream,
+    app: &App,
+    directory: &Path,
+    start: RoomStart,
+    backups: Backups,
+) -> io::Result<()> {
     let store = app.store();
     let who = local_user(stream.peer_cred()?.uid());
     let (reading, mut writing) = stream.into_split();
-    let mut line = String::new();
-    BufReader::new(reading.take(1 << 16)).read_line(&mut line).await?;
+    let (mut reading, mut line) = (BufReader::new(reading.take(1 << 16)), String::new());
+    reading.read_line(&mut line).await?;
     if line.is_empty() {
         // Somebody only looks whether a room runs here.
         return Ok(());
     }
+    let mut backup = None;
     let mut reply = if let Ok(order) = serde_json::from_str(&line) {
         let reply = match order {
-            UpkeepOrder::BackUp => back_up(store.clone(), directory.to_owned()).await,
+            UpkeepOrder::BackUp => match back_up(store.clone(), directory.to_owned(), backups).await {
+                Ok((reply, written)) => {
+                    backup = Some(written);
+                    reply
+                }
+                Err(error) => UpkeepReply::Failed { error },
+            },
             UpkeepOrder::Port => {
                 UpkeepReply::Port { port: start.listens.port(), address: Some(start.listens.ip()) }
             }
@@ -141,7 +159,13 @@ async fn converse(stream: UnixStream, app: &App, directory: &Path, start: RoomSt
         serde_json::to_vec(&reply)?
     };
     reply.push(b'\n');
-    writing.write_all(&reply).await
+    writing.write_all(&reply).await?;
+    drop(writing);
+    if backup.is_some() {
+        // The command keeps the connection until it has taken the backup away, and a command that was killed keeps none.
+        tokio::io::copy(&mut reading, &mut tokio::io::sink()).await?;
+    }
+    Ok(())
 }
 
 /// The reply to an order of another version. It completes the sentence "the room …".
@@ -175,17 +199,23 @@ fn user_name(users: &str, uid: u32) -> Option<&str> {
     })
 }
 
-async fn back_up(store: EmbeddedStore, directory: PathBuf) -> UpkeepReply {
+/// Returns the backup, which is removed when it's dropped, or why there is none.
+async fn back_up(
+    store: EmbeddedStore,
+    directory: PathBuf,
+    backups: Backups,
+) -> Result<(UpkeepReply, (Unfinished, OwnedMutexGuard<()>)), String> {
+    let Ok(only) = backups.try_lock_owned() else {
+        return Err("is still at another backup: try again when that's done".into());
+    };
     if let Some(error) = lack_of_space(&directory) {
-        return UpkeepReply::Failed { error };
+        return Err(error);
     }
-    let path = EmbeddedStore::unfinished(&directory);
-    let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    match tokio::task::spawn_blocking(move || store.back_up(&path)).await {
-        Ok(Ok(BackedUp { waiting, admissions })) => UpkeepReply::BackedUp { file, waiting, admissions },
-        Ok(Err(error)) => UpkeepReply::Failed { error: with_causes(&error) },
-        Err(error) => UpkeepReply::Failed { error: format!("the backup ended early: {error}") },
-    }
+    let written = tokio::task::spawn_blocking(move || (store.back_up_for_another(&directory), only)).await;
+    let (written, only) = written.map_err(|error| format!("the backup ended early: {error}"))?;
+    let (BackedUp { waiting, admissions }, backup) = written.map_err(|error| with_causes(&error))?;
+    let file = backup.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok((UpkeepReply::BackedUp { file, waiting, admissions }, (backup, only)))
 }
 
 /// A backup that filled the disk would keep visitors from joining. So it is refused unless twice the size of the room's file is

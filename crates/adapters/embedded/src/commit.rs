@@ -2,8 +2,8 @@
 //! one transaction, and syncs once. Thousands of joins share that sync. No change is reported as done before it.
 //!
 //! If the transaction fails, all of its changes fail. Then the database is opened again, because redb does not accept
-//! writes after an I/O error. Until that succeeds, new changes fail at once, so that visitors are told to retry
-//! instead of being kept waiting.
+//! writes after an I/O error, and because after a failed sync the system's cache may say what the disk doesn't have. Until that
+//! succeeds, new changes fail at once, so that visitors are told to retry instead of being kept waiting.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -245,7 +245,7 @@ impl Committer {
     /// Opens the database again at once, so that reads still find admissions, and rejects changes for a while.
     fn recover(&self) {
         loop {
-            let opened = self.shared.open();
+            let opened = self.open();
             std::thread::sleep(Self::RETRY_PAUSE);
             if let Some(group) = self.gathering.take() {
                 // All of these changes are rejected, so nothing can fail.
@@ -270,7 +270,12 @@ impl Committer {
     /// Opens the database again after a failure, and reads its state from the file: the transaction that failed may
     /// have been committed.
     pub fn reopen(&mut self) -> Result<(), redb::Error> {
-        self.shared.open().inspect(|()| self.shared.resume_writes())
+        self.open().inspect(|()| self.shared.resume_writes())
+    }
+
+    /// A file that cannot be opened is more than the failure that led here, so from then on it is the reason.
+    fn open(&self) -> Result<(), redb::Error> {
+        self.shared.open().inspect_err(|error| drop(self.shared.stop_writes(error)))
     }
 
     fn commit(&self, mut group: Group) -> Result<(), redb::Error> {

@@ -50,6 +50,7 @@ use shared::SharedState;
 pub use shared::WriteTrouble;
 pub use sweep::Swept;
 use tables::TableError;
+pub use unfinished::Unfinished;
 pub use upkeep::{BackedUp, BackupError};
 
 /// A handle to the store. Clones share it.
@@ -124,15 +125,15 @@ impl EmbeddedStore {
         Ok(store)
     }
 
-    /// A store on the caller's storage medium. The caller also decides when to commit, and how long before it is in force a
-    /// change is written. For simulations.
-    pub fn on<B: StorageBackend + Clone>(
-        medium: B,
+    /// A store on the caller's storage medium, which opens as what is on it, whatever is cached of it. The caller also decides when to
+    /// commit, and how long before it is in force a change is written. For simulations.
+    pub fn on<B: StorageBackend>(
+        medium: impl Fn() -> B + Send + Sync + 'static,
         lead_time: Duration,
         first: Room,
         now: impl Fn() -> Timestamp + Send + Sync + 'static,
     ) -> Result<(Self, Committer), redb::Error> {
-        let open = move || builder().create_with_backend(medium.clone());
+        let open = move || builder().create_with_backend(medium());
         Self::new(Box::new(open), Box::new(now), lead_time, first, None)
     }
 
@@ -256,6 +257,7 @@ fn open_file(path: &Path) -> Result<Database, DatabaseError> {
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
     let file = options.open(path).map_err(|error| DatabaseError::Storage(error.into()))?;
     tighten(&file);
+    forget_cached(&file);
     let opened = identity(file.metadata())?;
     let database = builder().create_file(file)?;
     // A restore may have put another file there before this one was locked. From now on none can.
@@ -263,6 +265,15 @@ fn open_file(path: &Path) -> Result<Database, DatabaseError> {
         return Err(DatabaseError::DatabaseAlreadyOpen);
     }
     Ok(database)
+}
+
+/// Lets redb read what is on the disk. After a failed sync, Linux keeps in its cache what it could not write, as if it had been
+/// written, for the next process too: nothing writes it any more, and a power cut brings the old content back.
+fn forget_cached(file: &fs::File) {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
+    #[cfg(not(target_os = "linux"))]
+    let _ = file;
 }
 
 /// Which file it is, whatever its name.

@@ -67,22 +67,22 @@ impl EmbeddedStore {
         now: Timestamp,
     ) -> Result<PutBack, PutBackError> {
         fs::create_dir_all(directory).map_err(|error| PutBackError::Directory(directory.into(), error))?;
-        let (file, unfinished) = (directory.join(Self::FILE), Unfinished(Self::unfinished(directory)));
+        let (file, unfinished) = (directory.join(Self::FILE), Unfinished::of(directory));
         let known = match replaced {
             ReplacedFile::Room(room) => Some(room),
             ReplacedFile::Nothing | ReplacedFile::Unreadable => None,
         };
-        let restored = self.restore(known, &unfinished.0, now)?;
+        let restored = self.restore(known, unfinished.path(), now)?;
         let failed = |error| PutBackError::File(file.clone(), error);
-        give(&unfinished.0, if file.exists() { &file } else { directory }).map_err(failed)?;
+        give(unfinished.path(), if file.exists() { &file } else { directory }).map_err(failed)?;
         let kept = if matches!(replaced, ReplacedFile::Nothing) {
             // Fails if a room was begun here meanwhile.
-            fs::hard_link(&unfinished.0, &file).map_err(failed)?;
+            fs::hard_link(unfinished.path(), &file).map_err(failed)?;
             None
         } else {
             let kept = keep(&file, directory, now).map_err(failed)?;
             sync(directory).map_err(failed)?;
-            fs::rename(&unfinished.0, &file).map_err(failed)?;
+            fs::rename(unfinished.path(), &file).map_err(failed)?;
             Some(kept)
         };
         sync(directory).map_err(failed)?;

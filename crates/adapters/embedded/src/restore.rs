@@ -9,6 +9,7 @@
 //! - what was taken of the stocks that the backup knows, because whoever took it is admitted;
 //! - the mark of a rehearsal whose visitors are in line;
 //! - numbers of plans above all that were used since, because guards report who came by them;
+//! - the latest report of each guard, because the first window is planned before any guard reports again;
 //! - the history, with a closing record of the line that ends by this, and the audit trail and the keys if they are the backup's, which have only grown.
 //!
 //! All of it is in the new file before that gets the name of the old one.
@@ -19,7 +20,9 @@ use std::sync::atomic::Ordering;
 
 use pass::KeyRecord;
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata};
-use waitroom::{Epoch, LineCounts, LineProgress, LineTotals, Place, Plan, Room, Stock, Timestamp, Window};
+use waitroom::{
+    Epoch, KeptReport, LineCounts, LineProgress, LineTotals, Place, Plan, Room, Stock, Timestamp, Window,
+};
 
 use crate::format::Format;
 use crate::keys::record;
@@ -153,6 +156,7 @@ fn merge_tables(
     tables.write(single::PROGRESS, &counts.progress)?;
     tables.write(single::JOINED, &counts.joined)?;
     tables.write(single::NEXT_TICKET, &counts.next_ticket)?;
+    take_reports(tables, from)?;
     take_keys(tables, from, is_same_room)?;
     Ok(Restored {
         waiting: line::count(tables.line()?)?,
@@ -207,6 +211,14 @@ impl Counts {
         self.joined = self.joined.max(later.joined);
         self.next_ticket = self.next_ticket.max(later.next_ticket);
     }
+}
+
+/// What each guard reported last. Its visitors are in the shop, whichever line they came through.
+fn take_reports(tables: &mut Tables<'_>, from: &ReadTransaction) -> Result<(), TableError> {
+    let mut reports: Vec<KeptReport> = tables.read(single::GUARD_REPORTS)?.unwrap_or_default();
+    let theirs: Option<Vec<KeptReport>> = read_single(&from.open_table(SINGLE)?, single::GUARD_REPORTS)?;
+    theirs.into_iter().flatten().for_each(|report| report.keep_among(&mut reports));
+    tables.write(single::GUARD_REPORTS, &reports)
 }
 
 /// The audit trail and the keys, if they are the backup's and have only grown.

@@ -232,7 +232,7 @@ impl SharedState {
         self.database.close();
         let mut trouble = self.trouble.lock();
         // Logged once, not once for every visitor.
-        if trouble.is_none() {
+        if trouble.as_ref().is_none_or(|trouble| trouble.reason != failure.to_string()) {
             tracing::error!(
                 "the store cannot write ({failure}); until it can, visitors are told to retry, and nobody loses their place"
             );

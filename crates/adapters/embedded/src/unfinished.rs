@@ -4,15 +4,16 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use crate::EmbeddedStore;
+use crate::{BackedUp, BackupError, EmbeddedStore};
 
 /// How the name of such a file begins. No operator would name a file like that.
 const UNFINISHED: &str = ".unfinished-backup-";
 
 impl EmbeddedStore {
-    /// A new name for a file that isn't finished yet.
-    pub fn unfinished(directory: &Path) -> PathBuf {
-        directory.join(format!("{UNFINISHED}{:016x}", rand::random::<u64>()))
+    /// A backup for somebody else to take away. Blocks until it is on disk.
+    pub fn back_up_for_another(&self, directory: &Path) -> Result<(BackedUp, Unfinished), BackupError> {
+        let file = Unfinished::of(directory);
+        Ok((self.back_up(file.path())?, file))
     }
 
     /// Removes what a room or a command that was killed left of such files.
@@ -28,7 +29,19 @@ impl EmbeddedStore {
 }
 
 /// Removed when this is dropped, if it is still there.
-pub(crate) struct Unfinished(pub(crate) PathBuf);
+#[derive(Debug)]
+pub struct Unfinished(PathBuf);
+
+impl Unfinished {
+    /// One with a new name.
+    pub(crate) fn of(directory: &Path) -> Self {
+        Self(directory.join(format!("{UNFINISHED}{:016x}", rand::random::<u64>())))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
 
 impl Drop for Unfinished {
     fn drop(&mut self) {

@@ -23,7 +23,7 @@ use crate::{Order, Reply};
 #[serde(rename_all = "kebab-case", tag = "order")]
 pub enum UpkeepOrder {
     /// Writes a copy of the room into its data directory, because the room may be allowed to write nowhere else. The sender
-    /// of the order then moves the copy to where it belongs.
+    /// of the order then moves the copy to where it belongs, and closes the connection: then the room removes what is left.
     BackUp,
     /// Asks where the room listens. Its URL may be that of a web server in front of it.
     Port,
@@ -163,17 +163,24 @@ impl SocketRoom {
         }
     }
 
-    /// Sends an order that only a room on one machine has. Only a backup has no time limit: it takes as long as its disk.
+    /// Sends an order that only a room on one machine has.
     pub async fn keep_up(&self, order: UpkeepOrder) -> Result<UpkeepReply, SocketError> {
-        let limit = (order != UpkeepOrder::BackUp).then_some(Self::REPLY_TIMEOUT);
-        self.exchange(&order, limit).await.map_err(|failure| self.failed(failure, false))
+        let replied = self.exchange(&order, Some(Self::REPLY_TIMEOUT)).await;
+        replied.map(|(reply, _)| reply).map_err(|failure| self.failed(failure, false))
+    }
+
+    /// Lets the room write a copy of itself, which is there as long as the connection that this returns. That has no time limit: it
+    /// takes as long as its disk.
+    pub async fn back_up(&self) -> Result<(UpkeepReply, UnixStream), SocketError> {
+        let replied = self.exchange(&UpkeepOrder::BackUp, None).await;
+        replied.map_err(|failure| self.failed(failure, false))
     }
 
     async fn exchange<T: DeserializeOwned>(
         &self,
         order: &impl Serialize,
         limit: Option<Duration>,
-    ) -> Result<T, SocketFailure> {
+    ) -> Result<(T, UnixStream), SocketFailure> {
         let connected = UnixStream::connect(Self::socket(&self.directory)).await;
         let mut stream = connected.map_err(SocketFailure::Unreached)?;
         let asked = async {
@@ -189,7 +196,8 @@ impl SocketRoom {
             None => asked.await,
         };
         let reply = reply.map_err(SocketFailure::Unanswered)?;
-        serde_json::from_slice(&reply).map_err(|error| {
+        let understood = serde_json::from_slice(&reply).map(|reply| (reply, stream));
+        understood.map_err(|error| {
             if error.is_eof() {
                 SocketFailure::Unanswered(io::ErrorKind::UnexpectedEof.into())
             } else {
@@ -208,6 +216,7 @@ impl Transport for SocketRoom {
     fn execute(&self, order: Order) -> Answer<'_, Reply> {
         Box::pin(async move {
             let replied = self.exchange(&order, Some(Self::REPLY_TIMEOUT)).await;
+            let replied = replied.map(|(reply, _)| reply);
             Ok(replied.map_err(|failure| self.failed(failure, !order.changes_nothing()))?)
         })
     }

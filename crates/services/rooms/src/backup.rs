@@ -7,14 +7,16 @@ use std::path::{Path, PathBuf};
 use std::process;
 
 use anyhow::{Context, Result, bail};
-use control::{ControlError, SocketRoom, UpkeepOrder, UpkeepReply};
+use control::{ControlError, SocketRoom, UpkeepReply};
 use document::Refusal;
 use embedded::BackedUp;
 use waitroom::RoomId;
 
 /// Lets the room write a copy of itself, and takes it here. Returns who is in it, and how long it is.
 pub async fn back_up(room: &SocketRoom, name: &RoomId, to: &Path) -> Result<(BackedUp, u64)> {
-    match room.keep_up(UpkeepOrder::BackUp).await? {
+    // The room removes its copy when the connection is closed, also if this command is killed.
+    let (reply, _connection) = room.back_up().await?;
+    match reply {
         UpkeepReply::BackedUp { file, waiting, admissions } => {
             let length = move_file(&WrittenCopy(room.directory.join(file)), to)?;
             Ok((BackedUp { waiting, admissions }, length))

@@ -4,8 +4,8 @@ use std::io;
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
-use rand::Rng;
-use rand::RngExt;
+use rand::rngs::StdRng;
+use rand::{Rng, RngExt, SeedableRng};
 use redb::StorageBackend;
 
 /// The disk. It outlives the simulated processes.
@@ -21,37 +21,36 @@ pub struct OpenDisk {
 
 #[derive(Debug, Default)]
 struct DiskState {
+    /// What is read: the system's cache, which may have what the disk hasn't.
     bytes: Vec<u8>,
+    /// What is on the disk.
+    stored: Vec<u8>,
     /// Changes since the last sync, in order.
     unsynced: Vec<Unsynced>,
     full: bool,
     /// Whether the next sync succeeds and says that it failed.
     loses_answer: bool,
+    /// By which the next sync fails, and forgets what it didn't write.
+    drops: Option<StdRng>,
     /// How many processes were killed. A killed process must not write, not even in its destructors.
     killed: u64,
 }
 
 #[derive(Debug)]
 enum Unsynced {
-    Write {
-        offset: usize,
-        new: Vec<u8>,
-        old: Vec<u8>,
-    },
-    /// The file's length was changed. This keeps the length before, and the bytes that a shorter length cut off.
-    Length {
-        from: usize,
-        cut: Vec<u8>,
-    },
+    Write { offset: usize, bytes: Vec<u8> },
+    Length(usize),
 }
 
 impl SimDisk {
     /// A disk writes a sector completely or not at all.
     const SECTOR: usize = 512;
 
-    /// Opens the disk for a new process.
+    /// Opens the disk for the running process, without what the system has cached of it.
     pub fn open(&self) -> OpenDisk {
-        OpenDisk { disk: self.clone(), process: self.0.lock().killed }
+        let mut disk = self.0.lock();
+        disk.forget_cached();
+        OpenDisk { disk: self.clone(), process: disk.killed }
     }
 
     /// From now on every access by the running process fails.
@@ -62,36 +61,29 @@ impl SimDisk {
     /// Simulates a power cut. Any part of the unsynced changes may have reached the disk, in any order.
     pub fn lose_power(&self, rng: &mut impl Rng) {
         let mut disk = self.0.lock();
-        let unsynced = std::mem::take(&mut disk.unsynced);
-        let full_length = disk.bytes.len();
-        for change in unsynced.iter().rev() {
-            match change {
-                Unsynced::Write { offset, old, .. } => disk.put(*offset, old),
-                Unsynced::Length { from, cut } => {
-                    disk.bytes.resize(*from, 0);
-                    let kept = from - cut.len();
-                    disk.put(kept, cut);
-                }
-            }
-        }
         // The file may have kept its new length, with any part of the writes.
-        if full_length > disk.bytes.len() && rng.random() {
-            disk.bytes.resize(full_length, 0);
+        let length = disk.bytes.len();
+        if length > disk.stored.len() && rng.random() {
+            disk.stored.resize(length, 0);
         }
-        for change in &unsynced {
-            let Unsynced::Write { offset, new, .. } = change else { continue };
-            for (sector, bytes) in new.chunks(Self::SECTOR).enumerate() {
-                let at = offset + sector * Self::SECTOR;
-                if at + bytes.len() <= disk.bytes.len() && rng.random() {
-                    disk.put(at, bytes);
-                }
-            }
-        }
+        disk.store_parts(rng);
+        disk.forget_cached();
     }
 
     /// What is synced next is on the disk, although whoever syncs it gets an error.
     pub fn lose_next_answer(&self) {
         self.0.lock().loses_answer = true;
+    }
+
+    /// The next sync fails, and any part of the changes is on the disk. The rest is read all the same, and no later sync writes it, as
+    /// on ext4 and XFS under Linux.
+    pub fn drop_next_sync(&self, rng: &mut impl Rng) {
+        self.0.lock().drops = Some(StdRng::seed_from_u64(rng.random()));
+    }
+
+    /// From now on the disk has nothing that anybody wrote.
+    pub fn ruin(&self) {
+        self.0.lock().stored.fill(0xff);
     }
 
     /// Sets whether writes fail because the disk is full.
@@ -101,13 +93,41 @@ impl SimDisk {
 }
 
 impl DiskState {
-    fn put(&mut self, offset: usize, bytes: &[u8]) {
-        self.bytes[offset..offset + bytes.len()].copy_from_slice(bytes);
+    /// Stores any of the sectors that were written since the last sync, as far as the disk's file is long enough.
+    fn store_parts(&mut self, rng: &mut impl Rng) {
+        for change in std::mem::take(&mut self.unsynced) {
+            let Unsynced::Write { offset, bytes } = change else { continue };
+            for (sector, bytes) in bytes.chunks(SimDisk::SECTOR).enumerate() {
+                let at = offset + sector * SimDisk::SECTOR;
+                if at + bytes.len() <= self.stored.len() && rng.random() {
+                    put(&mut self.stored, at, bytes);
+                }
+            }
+        }
+    }
+
+    /// Reads the disk again. What is still to be synced stays in the cache.
+    fn forget_cached(&mut self) {
+        self.bytes.clone_from(&self.stored);
+        self.unsynced.iter().for_each(|change| change.apply(&mut self.bytes));
     }
 
     fn check_space(&self) -> io::Result<()> {
         if self.full { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
+}
+
+impl Unsynced {
+    fn apply(&self, to: &mut Vec<u8>) {
+        match self {
+            Self::Write { offset, bytes } => put(to, *offset, bytes),
+            Self::Length(length) => to.resize(*length, 0),
+        }
+    }
+}
+
+fn put(to: &mut [u8], offset: usize, bytes: &[u8]) {
+    to[offset..offset + bytes.len()].copy_from_slice(bytes);
 }
 
 fn range(offset: u64, length: usize, within: &[u8]) -> io::Result<std::ops::Range<usize>> {
@@ -142,16 +162,20 @@ impl StorageBackend for OpenDisk {
         if to > from {
             disk.check_space()?;
         }
-        let cut = disk.bytes.get(to..).unwrap_or_default().to_vec();
         disk.bytes.resize(to, 0);
-        disk.unsynced.push(Unsynced::Length { from, cut });
+        disk.unsynced.push(Unsynced::Length(to));
         Ok(())
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        let mut disk = self.lock()?;
+        let disk = &mut *self.lock()?;
         disk.check_space()?;
-        disk.unsynced.clear();
+        if let Some(mut rng) = disk.drops.take() {
+            disk.stored.resize(disk.bytes.len(), 0);
+            disk.store_parts(&mut rng);
+            return Err(io::Error::other("the disk failed"));
+        }
+        disk.unsynced.drain(..).for_each(|change| change.apply(&mut disk.stored));
         if std::mem::take(&mut disk.loses_answer) { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) }
     }
 
@@ -159,9 +183,8 @@ impl StorageBackend for OpenDisk {
         let mut disk = self.lock()?;
         disk.check_space()?;
         let range = range(offset, data.len(), &disk.bytes)?;
-        let old = disk.bytes[range.clone()].to_vec();
-        disk.put(range.start, data);
-        disk.unsynced.push(Unsynced::Write { offset: range.start, new: data.to_vec(), old });
+        put(&mut disk.bytes, range.start, data);
+        disk.unsynced.push(Unsynced::Write { offset: range.start, bytes: data.to_vec() });
         Ok(())
     }
 }

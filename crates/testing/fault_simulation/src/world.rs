@@ -202,9 +202,10 @@ impl World {
 
     /// Starts the process with the data that is on the disk.
     pub fn boot(&mut self) {
-        let clock = self.clock.clone();
+        let (clock, disk) = (self.clock.clone(), self.disk.clone());
+        let open = move || disk.open();
         let (store, committer) =
-            EmbeddedStore::on(self.disk.open(), self.lead_time, self.first_room.clone(), move || clock.now())
+            EmbeddedStore::on(open, self.lead_time, self.first_room.clone(), move || clock.now())
                 .expect("the store opens after every crash");
         let line = self.line.clone().map_or_else(|| WorldLine::InFile(store.clone()), WorldLine::Outside);
         let store = WorldStore { line: self.faulty(line), ledger: self.faulty(store) };

@@ -5,14 +5,17 @@ use std::time::Duration;
 
 use embedded::{BackupError, EmbeddedStore, Restored};
 use futures_executor::block_on;
+use pass::GuardReport;
 use port_contracts::slices::plan_from;
 use port_contracts::visitor::{admission, visitor};
 use tempfile::TempDir;
 use waitroom::ports::{
-    ActiveVisitors, Admissions, Admitted, ConsumerRun, EntryCount, LineBack, MinuteLog, Plans, RoomAdmin,
-    RoomReader, Slices, StockCount, Taken, TicketCounter,
+    ActiveVisitors, Admissions, Admitted, ConsumerRun, EntryCount, GuardReports, LineBack, MinuteLog, Plans,
+    RoomAdmin, RoomReader, Slices, StockCount, Taken, TicketCounter,
 };
-use waitroom::{AuditNote, AuditSubject, Author, LineTotals, Place, Plan, Rate, Room, SliceId, Timestamp};
+use waitroom::{
+    AuditNote, AuditSubject, Author, KeptReport, LineTotals, Place, Plan, Rate, Room, SliceId, Timestamp,
+};
 
 use crate::support::TestStore;
 
@@ -157,6 +160,27 @@ fn a_rehearsal_that_was_left_behind_stays_marked() {
     assert_eq!(backup.restore(&test).unwrap().joined_since, 3);
     let test = backup.opened();
     assert_eq!(block_on(test.store.room()).unwrap().rehearsal, Some(mark));
+}
+
+/// The first window after a restore is planned before any guard reports again. Until then the shop has as many as before.
+#[test]
+fn what_guards_reported_since_the_backup_is_known() {
+    let test = TestStore::new();
+    let report = |guard: char, live| {
+        test.time.pass(MINUTE);
+        let (guard, received) = (guard.to_string().repeat(16).try_into().unwrap(), test.time.now());
+        let made = received.as_millis();
+        let report = GuardReport { guard, made, pass: 300, live, opened: [(1, live)].into() };
+        block_on(test.store.keep_report(KeptReport { report, received })).unwrap();
+    };
+    report('a', 10);
+    report('b', 20);
+    let backup = Backup::of(&test);
+    report('b', 2000);
+    report('c', 30);
+    let expected = block_on(test.store.reports()).unwrap();
+    backup.restore(&test).unwrap();
+    assert_eq!(block_on(backup.opened().store.reports()).unwrap(), expected);
 }
 
 /// Writes the plan that is due. Returns it.

@@ -26,6 +26,22 @@ fn an_existing_room_is_kept() {
     assert_eq!(block_on(test.store.room()).unwrap(), after);
 }
 
+/// After a failed sync, the system's cache says what the disk hasn't.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_is_opened_as_it_is_on_disk() {
+    let read_from_disk = || {
+        let counts = std::fs::read_to_string("/proc/thread-self/io").unwrap();
+        let count = counts.lines().find_map(|line| line.strip_prefix("read_bytes: "));
+        count.unwrap().parse::<u64>().unwrap()
+    };
+    // Where the system's files in memory are, the cache is all there is.
+    let test = TestStore::open(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap());
+    let before = read_from_disk();
+    let _test = test.restarted();
+    assert!(read_from_disk() > before);
+}
+
 #[test]
 fn two_concurrent_changes_are_both_applied() {
     let test = TestStore::new();

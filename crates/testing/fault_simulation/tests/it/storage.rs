@@ -35,6 +35,48 @@ fn no_redirected_visitor_is_lost_by_kills_and_power_cuts() {
     }
 }
 
+/// Each time, some of what the system says it has written isn't on the disk, and perhaps the power goes before anything else does.
+#[test]
+fn no_redirected_visitor_is_lost_by_a_disk_that_fails_and_forgets_what_it_did_not_write() {
+    for seed in 0..40 {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let mut world = World::new(seed, 1200);
+        for _ in 0..12 {
+            world.join(rng.random_range(1..40));
+            world.run(Duration::from_millis(rng.random_range(1..5000)));
+            world.disk.drop_next_sync(&mut rng);
+            world.join(rng.random_range(1..40));
+            world.run(Duration::from_millis(rng.random_range(1..5000)));
+            if rng.random_ratio(1, 3) {
+                world.lose_power();
+                world.boot();
+            }
+        }
+        world.drain(20);
+        let outcome = world.outcome();
+        assert_eq!((outcome.lost.len(), outcome.twice.len()), (0, 0), "seed {seed}: lost, twice");
+        assert_eq!(outcome.above_quota(), [], "seed {seed}");
+        assert!(outcome.redirected > 100 && outcome.told_to_retry > 20, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_room_whose_file_cannot_be_opened_again_takes_nobody_and_says_why() {
+    let mut world = World::new(4, 600);
+    world.join(10);
+    world.run(Duration::from_secs(1));
+    world.disk.ruin();
+    world.disk.drop_next_sync(&mut StdRng::seed_from_u64(4));
+    for _ in 0..2 {
+        world.join(10);
+        world.run(Duration::from_secs(1));
+    }
+    let expected = "DB corrupted: Failed to repair database. All roots are corrupted";
+    assert_eq!(world.write_trouble().unwrap().reason, expected);
+    let observations = world.observations.lock();
+    assert_eq!((observations.redirected.len(), observations.told_to_retry), (10, 20));
+}
+
 #[test]
 fn on_a_full_disk_visitors_retry_and_the_room_recovers_without_a_restart() {
     let mut world = World::new(1, 600);
