@@ -99,7 +99,7 @@ fn warnings(
         let target = &health.as_url()[Position::BeforePath..Position::AfterQuery];
         let mend = [health.as_url().path(), target].into_iter().find_map(|path| Bypass::path(path).ok());
         let mend = mend.map_or_else(
-            || "write another health URL into the room's file, below /".to_owned(),
+            || "write another health URL into the configuration file, below /".to_owned(),
             |path| format!("bypass_path = [\"{path}\"]"),
         );
         warnings.push(format!("{} does not let the room measure {health}: {mend}", guard_file.display()));
@@ -167,7 +167,7 @@ mod tests {
         let warnings = read(shop, ["/acme-challenge/\"", "/\""]).unwrap().warnings;
         let [warning] = &*warnings else { panic!("{warnings:?}") };
         assert!(warning.ends_with(
-            "measure https://shop.example/: write another health URL into the room's file, below /"
+            "measure https://shop.example/: write another health URL into the configuration file, below /"
         ));
         let longer = [
             "# throttle = true\n# health = \"https://shop.example/health",

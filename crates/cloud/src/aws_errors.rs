@@ -92,7 +92,7 @@ impl ErrorTranslator {
             ),
             None => {
                 "run: aws configure sso, or aws sso login if you have; or name a profile (AWS_PROFILE, or aws_profile in the \
-                 room's file), or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+                 configuration file), or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
                     .into()
             }
         }

@@ -242,7 +242,8 @@ async fn execute(
             on_event(DeployEvent::Warning {
                 text: "visitors may see the built-in page now, although AWS took this update back".into(),
                 advice: Some(
-                    "deploy again; to have your own page back, name it in the room's file first".into(),
+                    "deploy again; to have your own page back, name it in the configuration file first"
+                        .into(),
                 ),
             });
         }

@@ -88,7 +88,7 @@ impl<'a> UrlChange<'a> {
             None => format!("take the domain {before} from the room {room}"),
         };
         let advice = format!(
-            "write domain = \"{before}\" with its certificate into the room's file again, or get the file of whoever deployed it last; \
+            "write domain = \"{before}\" with its certificate into the configuration file again, or get the file of whoever deployed it last; \
              or {}",
             self.anew()
         );

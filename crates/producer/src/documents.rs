@@ -110,10 +110,7 @@ mod tests {
         let mut room = fixture::room(300);
         room.settings.title = "Sale <b>".parse().unwrap();
         let html = scarce(&room, 200, 350);
-        assert!(
-            html.contains("People who can still enter: 200. Ahead of you: about 350."),
-            "{html}"
-        );
+        assert!(html.contains("People who can still enter: 200. Ahead of you: about 350."), "{html}");
         let says_both = html
             .lines()
             .filter(|line| line.starts_with("<p") && line.contains("200") && line.contains("350"));

@@ -23,7 +23,7 @@ pub(crate) fn check(examined: &Examined) -> Vec<DoctorCheck> {
         DoctorCheck::warning(
             ACTIVE,
             format!("whoever is let in and doesn't come takes a place in the shop for {minutes}, and a little longer"),
-            "set admission_minutes = 10 in its configuration file and deploy the room, or start it again with --admission 10m",
+            "set admission_minutes = 10 in the configuration file and deploy the room, or start it again with --admission 10m",
         )
     });
     reports(examined, limit).into_iter().chain(long).collect()

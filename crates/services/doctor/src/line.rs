@@ -76,7 +76,7 @@ fn of_state(status: &Status, fact: String, who: &str) -> DoctorCheck {
             Some(Slowdown::FullShop) => DoctorCheck::warning(
                 ROOM,
                 fact,
-                "if the shop bears more visitors, raise active_visitors in the room's file, and deploy the room or start it again",
+                "if the shop bears more visitors, raise active_visitors in the configuration file, and deploy the room or start it again",
             ),
             None => DoctorCheck::ok(ROOM, fact),
         },
