@@ -32,6 +32,8 @@ const EXPLAINED_FOR = 10 * MINUTE;
 const room = document.title;
 const ownPlace = place(location.hash);
 const journey = ownPlace && memory.journey(ownPlace);
+/** Whether the tab comes from the door, which knows this browser's place. */
+const isFromDoor = memory.inTab().trips.length > 0;
 
 /** The texts in the visitor's language. */
 let words;
@@ -80,7 +82,8 @@ async function poll(isShared = false) {
     const isAskedAgain = isShared && isPressed;
     step = isAskedAgain ? { after: 0 } : (isShared ? hearShared : hear)({ place: ownPlace, kept, page }, answer, moment);
     // This URL has another place than the browser: somebody sent it, or another tab has joined again. The door knows which is valid.
-    const isOthers = step.shows === "line" && trips.length === 0 && memory.hasOther(ownPlace);
+    const isNew = isFromDoor && journey?.start === undefined;
+    const isOthers = step.shows === "line" && !isNew && trips.length === 0 && memory.hasOther(ownPlace);
     if (isOthers) step = { after: 0, why: "asked" };
     memory.keepInTab(kept);
     show(step.shows, answer, trips);
