@@ -32,7 +32,8 @@ let awake;
 async function stayAwake() {
   try {
     if (isWanted("sound")) awake = await navigator.wakeLock?.request("screen");
-    else await awake?.release();
+    // Also if it was turned off meanwhile.
+    if (!isWanted("sound")) await awake?.release();
   } catch {
     // The battery is low, or the browser wants a touch first.
   }

@@ -567,10 +567,12 @@ fn an_upgrade_behind_nginx_keeps_everybody_in_line() {
     assert!(farewell.contains("stopped. 1 waiting"), "{farewell}");
     for path in ["/beekeeper", "/polling"] {
         let absent = visit(path, &[]);
-        // With 502 a guard with --open-after knows that the room is gone. With 503 it would be busy.
-        assert_eq!((status(&absent), header(&absent, "retry-after")), ("502", Some("30")), "{absent}");
+        assert_eq!((status(&absent), header(&absent, "retry-after")), ("503", Some("30")), "{absent}");
         assert_eq!(header(&absent, "content-type"), Some("text/html; charset=utf-8"));
         assert!(absent.contains("location.reload()"), "{absent}");
+    }
+    for path in ["/.well-known/openid-configuration", "/.well-known/jwks.json"] {
+        assert_eq!(status(&visit(path, &[])), "502", "a guard with --open-after knows that the room is gone");
     }
     let started = Instant::now();
     let room = Local::start_in(directory, &[BEHIND, &["--port", &port.to_string()]].concat());

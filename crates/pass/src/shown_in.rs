@@ -38,8 +38,11 @@ impl ShownIn {
 /// Whether it names something, and no page. `*/*` names nothing: programs send it that take whatever there is.
 fn names_no_page(accept: &[u8]) -> bool {
     let kinds = accept.split(|byte| *byte == b',').filter_map(|kind| kind.split(|byte| *byte == b';').next());
-    let named: Vec<_> = kinds.map(<[u8]>::trim_ascii).filter(|kind| !matches!(*kind, b"" | b"*/*")).collect();
-    !named.is_empty() && !named.iter().any(|kind| kind.eq_ignore_ascii_case(b"text/html"))
+    let mut named =
+        kinds.map(<[u8]>::trim_ascii).filter(|kind| !matches!(*kind, b"" | b"*" | b"*/*")).peekable();
+    let is_page =
+        |kind: &[u8]| [&b"text/html"[..], b"text/*"].iter().any(|page| kind.eq_ignore_ascii_case(page));
+    named.peek().is_some() && !named.any(is_page)
 }
 
 fn is_prefetch(purpose: &[u8]) -> bool {
@@ -107,6 +110,8 @@ mod tests {
             ("application/xml;q=0.9, Text/HTML ;level=1", "", window),
             (picture, "", nothing),
             ("image/*", "", nothing),
+            ("text/*", "", window),
+            ("*;q=0.5", "", window),
             ("application/json, text/plain, */*", "", nothing),
             ("text/htmlx", "", nothing),
             (picture, "document", window),

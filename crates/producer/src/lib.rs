@@ -343,7 +343,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         let prove = pin!(self.proofs.prove(self.keys_of(room), place, self.clock.now()));
         let (woken, proof) = future::join(
             within(&self.clock, Self::LONGEST_WAIT, wake),
-            within(&self.clock, Self::LONGEST_NOTE, prove),
+            within(&self.clock, Self::LONGEST_KEYS, prove),
         )
         .await;
         if woken.is_none() || proof.is_none() {

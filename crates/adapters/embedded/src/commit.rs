@@ -273,9 +273,14 @@ impl Committer {
         self.open().inspect(|()| self.shared.resume_writes())
     }
 
-    /// A file that cannot be opened is more than the failure that led here, so from then on it is the reason.
+    /// A file that cannot be opened is more than the failure that led here, so from then on it is the reason. That somebody still
+    /// reads the old database is none.
     fn open(&self) -> Result<(), redb::Error> {
-        self.shared.open().inspect_err(|error| drop(self.shared.stop_writes(error)))
+        self.shared.open().inspect_err(|error| {
+            if !matches!(error, redb::Error::DatabaseAlreadyOpen) {
+                drop(self.shared.stop_writes(error));
+            }
+        })
     }
 
     fn commit(&self, mut group: Group) -> Result<(), redb::Error> {

@@ -120,7 +120,7 @@ fn a_visitor_waits_and_enters_the_shop() {
     assert!(!is_well());
     let (page, headers) = browser.get(&format!("{wait}/beekeeper"));
     assert!(
-        page.contains("The waiting room is starting again") && headers.contains("502"),
+        page.contains("The waiting room is starting again") && headers.contains("503"),
         "{headers}\n{page}"
     );
     assert!(browser.get(&format!("{shop}/")).0.contains("was 1."), "whoever is in stays in");
