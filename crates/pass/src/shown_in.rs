@@ -24,8 +24,8 @@ impl ShownIn {
             return Self::Nothing;
         }
         match dest {
-            // Old browsers, and whatever fetches the pictures of an e-mail, say at least that they want no page.
-            None if header("accept").is_some_and(names_no_page) => Self::Nothing,
+            // Old browsers, and whatever fetches the pictures of an e-mail, say at least that they want pictures.
+            None if header("accept").is_some_and(names_pictures) => Self::Nothing,
             None | Some(b"document") => Self::Window,
             // The site's own service worker passes a visit on. No script of another site can: it may not fetch in this mode.
             Some(b"empty") if mode.is_some() => Self::Window,
@@ -35,14 +35,12 @@ impl ShownIn {
     }
 }
 
-/// Whether it names something, and no page. `*/*` names nothing: programs send it that take whatever there is.
-fn names_no_page(accept: &[u8]) -> bool {
-    let kinds = accept.split(|byte| *byte == b',').filter_map(|kind| kind.split(|byte| *byte == b';').next());
-    let mut named =
-        kinds.map(<[u8]>::trim_ascii).filter(|kind| !matches!(*kind, b"" | b"*" | b"*/*")).peekable();
-    let is_page =
-        |kind: &[u8]| [&b"text/html"[..], b"text/*"].iter().any(|page| kind.eq_ignore_ascii_case(page));
-    named.peek().is_some() && !named.any(is_page)
+/// Whether it names pictures and no page. What names neither is a program's, or API Gateway's in the place of a missing one.
+fn names_pictures(accept: &[u8]) -> bool {
+    let accept = accept.to_ascii_lowercase();
+    let names =
+        |kind: &[u8]| accept.split(|byte| *byte == b',').any(|named| named.trim_ascii().starts_with(kind));
+    names(b"image/") && !names(b"text/html")
 }
 
 fn is_prefetch(purpose: &[u8]) -> bool {
@@ -98,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn who_says_nothing_else_says_whether_they_want_a_page() {
+    fn who_says_nothing_else_says_whether_they_want_a_picture() {
         let page = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
         let picture = "image/webp,image/apng,image/*,*/*;q=0.8";
         let [window, nothing] = [ShownIn::Window, ShownIn::Nothing];
@@ -112,8 +110,8 @@ mod tests {
             ("image/*", "", nothing),
             ("text/*", "", window),
             ("*;q=0.5", "", window),
-            ("application/json, text/plain, */*", "", nothing),
-            ("text/htmlx", "", nothing),
+            ("application/json", "", window),
+            ("Image/PNG", "", nothing),
             (picture, "document", window),
             (page, "image", nothing),
         ] {
