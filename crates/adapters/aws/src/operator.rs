@@ -150,7 +150,9 @@ impl AwsStore {
                 Write::Update(Key::Status(digit), expressions::set(&item, &absent, None))
             }));
             let written = self.table.write_together(attempt, writes).await;
-            self.start_trigger_after(&written, &before, &after).await;
+            if may_be_done(&written) {
+                self.start_trigger_after(&before, &after).await;
+            }
             match written {
                 Ok(true) => return Ok((Arc::new(before), Arc::new(after))),
                 // Another change came first. Read the room again and repeat the change.
@@ -181,7 +183,7 @@ impl AwsStore {
             if after.is_unchanged(&before) {
                 // What was refused had been written, and the answer was lost.
                 if let Some((first, written)) = refused.filter(|(_, written)| *written == before) {
-                    self.start_trigger_after(&Ok(true), &first, &written).await;
+                    self.start_trigger_after(&first, &written).await;
                 }
                 return Ok(());
             }
@@ -194,7 +196,9 @@ impl AwsStore {
                 let updated = self.table.update(attempt, key, update).await;
                 updated.map(|written| matches!(written, Written::Done(_)))
             };
-            self.start_trigger_after(&written, &before, &after).await;
+            if may_be_done(&written) {
+                self.start_trigger_after(&before, &after).await;
+            }
             if written? {
                 return Ok(());
             }
@@ -203,15 +207,9 @@ impl AwsStore {
         Err(PortError::new(attempt, Fault::Busy, "other writes keep changing the room"))
     }
 
-    /// Starts the trigger if this change of the room was written, or may have been, and changed the valve. If that fails, the
-    /// schedule starts it within a minute.
-    async fn start_trigger_after(&self, written: &PortResult<bool>, before: &Room, after: &Room) {
-        let may_be_written = match written {
-            Ok(written) => *written,
-            Err(error) => error.fault == Fault::Unsure,
-        };
-        let is_due = may_be_written && before.valves != after.valves;
-        let Some(trigger) = self.trigger.as_ref().filter(|_| is_due) else { return };
+    /// Starts the trigger if this change of the room changed the valve. If that fails, the schedule starts it within a minute.
+    async fn start_trigger_after(&self, before: &Room, after: &Room) {
+        let Some(trigger) = self.trigger.as_ref().filter(|_| before.valves != after.valves) else { return };
         if let Err(error) = trigger.start_trigger().await {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(
@@ -235,6 +233,11 @@ impl RoomAdmin for AwsStore {
     async fn start_epoch(&self, epoch: Epoch, who: Author) -> PortResult<u64> {
         self.reset(epoch, who, &SystemClock).await
     }
+}
+
+/// Whether it was written, as far as anybody knows.
+fn may_be_done(written: &PortResult<bool>) -> bool {
+    written.as_ref().map_or_else(|error| error.fault == Fault::Unsure, |written| *written)
 }
 
 /// Writes the room, and the entry of the audit trail if there is one.

@@ -176,6 +176,12 @@ impl LiveSessions for SharedSessions {
     }
 }
 
+impl TableAnswer {
+    fn is_live_at(&self, now: u64) -> bool {
+        self.is_live && self.ended.is_none_or(|ended| now < ended)
+    }
+}
+
 impl TableAnswers {
     /// For so many seconds an answer counts.
     const COUNTS: u64 = 60;
@@ -198,20 +204,24 @@ impl TableAnswers {
         self.silent_until = is_silent.then(|| now.saturating_add(Self::SILENCE));
     }
 
+    /// What the table said last of this session.
+    fn of(&self, subject: &str, id: SessionId) -> Option<&TableAnswer> {
+        self.by_subject.get(subject).filter(|answer| answer.id == id)
+    }
+
     /// Of a session of which the table can't be asked: unless it said otherwise before, however long ago.
     fn may_be_live(&self, subject: &str, id: SessionId, now: u64) -> bool {
-        let known = self.by_subject.get(subject).filter(|answer| answer.id == id);
-        known.is_none_or(|answer| answer.is_live && answer.ended.is_none_or(|ended| now < ended))
+        self.of(subject, id).is_none_or(|answer| answer.is_live_at(now))
     }
 
     fn known(&self, subject: &str, session: &LiveSession, now: u64) -> Option<bool> {
-        let answer = self.by_subject.get(subject).filter(|answer| answer.id == session.id)?;
+        let answer = self.of(subject, session.id)?;
         let counts = now < answer.at.saturating_add(Self::COUNTS) && session.until <= answer.until;
-        counts.then_some(answer.is_live && answer.ended.is_none_or(|ended| now < ended))
+        counts.then_some(answer.is_live_at(now))
     }
 
     fn has_ended(&self, subject: &str, id: SessionId) -> bool {
-        self.by_subject.get(subject).is_some_and(|answer| answer.id == id && answer.ended.is_some())
+        self.of(subject, id).is_some_and(|answer| answer.ended.is_some())
     }
 
     fn end(&mut self, subject: &str, id: SessionId, at: u64) {
@@ -226,8 +236,7 @@ impl TableAnswers {
             self.by_subject.retain(|_, answer| now < answer.at.saturating_add(Self::COUNTS));
             self.cleaned = self.by_subject.len();
         }
-        let before = self.by_subject.get(subject).filter(|before| before.id == session.id);
-        let ended = before.and_then(|before| before.ended);
+        let ended = self.of(subject, session.id).and_then(|before| before.ended);
         let answer = TableAnswer { id: session.id, is_live, until: session.until, ended, at: now };
         self.by_subject.insert(subject.into(), answer);
     }
