@@ -227,6 +227,7 @@ Those who wait keep their places and are let in at the rate. To let people join 
 In a room that is closed or ended already, --message or --link alone replaces just that.
 
 With --after, people may join until the room ends by itself. Given again, it counts anew from then on."))]
+#[command(mut_arg("never", |never| never.help("Withdraw the time of --at, the stock of --after, and --then off")))]
 pub(crate) struct CloseRoom {
     #[command(flatten)]
     pub(crate) which: Which,
