@@ -8,7 +8,7 @@ use std::time::Duration;
 use clock::SystemClock;
 use consumer::Consumer;
 use embedded::EmbeddedStore;
-use throttle::{SamplePurpose, Throttle};
+use throttle::Throttle;
 use tokio::sync::watch;
 use trigger::{Trigger, TriggerCause};
 use waitroom::ports::{Clock, ConsumerRun, Dispatch, PortResult, Probe};
@@ -102,7 +102,7 @@ pub async fn run_throttle(store: EmbeddedStore, probe: impl Probe, minute: Durat
     let mut minutes = Minutes::begun(SystemClock, minute);
     loop {
         minutes.tick().await;
-        drop(throttle.run(SamplePurpose::Judge).await);
+        drop(throttle.run().await);
     }
 }
 

@@ -58,7 +58,7 @@ async fn every_metric_is_typed_explained_and_frozen() {
         why: None,
         rate,
     };
-    let memory = ThrottleMemory { baseline: None, history: vec![finding], version: 1 };
+    let memory = ThrottleMemory { history: vec![finding], version: 1, ..ThrottleMemory::default() };
     assert!(store.remember(memory).await.unwrap());
     store.hold(Some(rate)).await.unwrap();
     let note = AuditNote::new(Author::new("anna"), AuditSubject::State);

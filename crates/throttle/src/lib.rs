@@ -49,21 +49,12 @@ pub struct Measurement {
     pub last_failure: Option<VisitFailure>,
 }
 
-/// Why a run measures the shop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SamplePurpose {
-    /// Compare the shop with the baseline. The first run ever takes the baseline.
-    Judge,
-    /// The operator asked for a new baseline.
-    Baseline,
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub enum ThrottleOutcome {
     /// Another run has measured this minute.
     AlreadyDone,
     Found(Finding),
-    /// The shop fails too often for a baseline. The previous baseline stays, if there is one.
+    /// The shop fails too often for a baseline. The next run takes it.
     NoBaseline(Finding),
 }
 
@@ -72,16 +63,19 @@ impl<L: ThrottleLedger, C: Clock, P: Probe> Throttle<L, C, P> {
     /// A slow shop is measured again this part of a minute after the first time, or once that is over. Both times together
     /// take less than a minute, because a request that takes longer than five seconds failed.
     const SECOND_LOOK: u32 = 6;
+    /// A throttle that was off for so long takes a new baseline: the shop may have become another one, and with a rested shop the
+    /// first sample shows how it is when it's well.
+    const OFF: Duration = Duration::from_hours(1);
 
     pub fn new(ledger: L, clock: C, probe: P, minute: Duration) -> Self {
         Self { ledger, clock, probe, minute }
     }
 
     /// Measures the shop, sets the rate in force, and logs one line that says what was found.
-    pub async fn run(&self, purpose: SamplePurpose) -> PortResult<ThrottleOutcome> {
+    pub async fn run(&self) -> PortResult<ThrottleOutcome> {
         // The span has the highest level, so that no log filter removes it.
         let span = tracing::error_span!("throttle", room = Empty, epoch = Empty);
-        let outcome = self.measure_and_hold(purpose).instrument(span.clone()).await;
+        let outcome = self.measure_and_hold().instrument(span.clone()).await;
         span.in_scope(|| match &outcome {
             Ok((room, outcome)) => outcome.log(room),
             Err(error) => {
@@ -91,30 +85,32 @@ impl<L: ThrottleLedger, C: Clock, P: Probe> Throttle<L, C, P> {
         outcome.map(|(_, outcome)| outcome)
     }
 
-    async fn measure_and_hold(&self, purpose: SamplePurpose) -> PortResult<(Arc<Room>, ThrottleOutcome)> {
+    async fn measure_and_hold(&self) -> PortResult<(Arc<Room>, ThrottleOutcome)> {
         let room = self.ledger.room().await?;
         Span::current().record("room", display(&room.settings.room)).record("epoch", display(room.epoch));
         let mut memory = self.ledger.recall().await?;
         let started = self.clock.now();
         // A run long after this one was made by a clock that was ahead.
         let apart = |last: &Finding| started.since(last.at).max(last.at.since(started));
-        let recently = memory.history.last().is_some_and(|last| apart(last) < self.minute / 2);
-        if recently && purpose == SamplePurpose::Judge {
+        let since_last = memory.history.last().map(apart);
+        if since_last.is_some_and(|apart| apart < self.minute / 2) {
             return Ok((room, ThrottleOutcome::AlreadyDone));
         }
+        let url = room.settings.measured();
+        let is_of_another = memory.measured.as_ref().is_some_and(|measured| measured != url);
+        if is_of_another || since_last.is_some_and(|apart| apart > Self::OFF) {
+            memory.baseline = None;
+        }
+        memory.measured = Some(url.clone());
         let mut measurement = measure(&self.probe, &self.clock, &room).await;
         let is_slow = Verdict::of(&measurement.sample, memory.baseline) == Verdict::Slow;
-        if is_slow && purpose == SamplePurpose::Judge {
+        if is_slow {
             self.clock.sleep_until(started + self.minute / Self::SECOND_LOOK).await;
             measurement = measure(&self.probe, &self.clock, &room).await;
         }
         let (refused, sample) = (measurement.is_refused(), &measurement.sample);
-        let mut has_no_baseline = false;
-        if memory.baseline.is_none() || purpose == SamplePurpose::Baseline {
-            let taken = Baseline::of(sample);
-            has_no_baseline = taken.is_none() && !refused;
-            memory.baseline = taken.or(memory.baseline);
-        }
+        memory.baseline = memory.baseline.or_else(|| Baseline::of(sample));
+        let has_no_baseline = memory.baseline.is_none() && !refused;
         // A shop that refuses visitors without a pass works as it should, so nothing holds the rate down.
         let verdict = if refused { Verdict::Well } else { Verdict::of(sample, memory.baseline) };
         // Read again, because the operator may have set another rate while the shop was measured.

@@ -39,7 +39,7 @@ pub(crate) async fn visit(
 
 async fn follow(probe: &impl Probe, room: &Room) -> Result<Duration, VisitFailure> {
     let mut took = Duration::ZERO;
-    let mut url = room.settings.health.as_ref().unwrap_or(&room.settings.shop).as_url().clone();
+    let mut url = room.settings.measured().as_url().clone();
     let mut redirects = 0;
     loop {
         let reply = match probe.ask(&url).await {

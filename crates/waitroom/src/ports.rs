@@ -8,7 +8,7 @@
 //! [`Fault::Broken`], nothing was changed.
 
 use std::error::Error;
-use std::future::{Future, poll_fn};
+use std::future::{Future, poll_fn, ready};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
@@ -21,7 +21,7 @@ use crate::{
     ActiveCount, ActiveLimit, Admission, AuditEntry, AuditNote, Author, CountedSlot, DoorPermits, Epoch,
     HelpCall, HelpCode, IssuedTickets, KeptReport, KeyOrder, Lifetimes, LineProgress, LineReach, LineStatus,
     LineTotals, MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Stock, Timestamp, Token, Turnout,
-    Window, WindowAdmissions,
+    WebUrl, Window, WindowAdmissions,
 };
 
 /// A failed call to a port: what was attempted, and what the caller may assume.
@@ -380,6 +380,12 @@ pub trait Plans: Send + Sync {
 
     /// Writes the plan unless there is one with its number, and returns whether it did.
     fn write(&self, plan: Plan) -> impl Future<Output = PortResult<bool>> + Send;
+
+    /// The slices of a plan that [`Slices::take`] would give to nobody any more. A store that can tell whether a consumer still runs
+    /// gives its slice to another one, so it has none of these.
+    fn given_away(&self, _plan: Plan) -> impl Future<Output = PortResult<Vec<SliceId>>> + Send {
+        ready(Ok(Vec::new()))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -512,6 +518,9 @@ pub trait KeyAdmin: KeyBoard {
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ThrottleMemory {
     pub baseline: Option<Baseline>,
+    /// Where the baseline was taken. Earlier versions did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<WebUrl>,
     /// The findings of the last hour, oldest first.
     pub history: Vec<Finding>,
     /// Increases with every write.

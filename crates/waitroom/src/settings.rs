@@ -62,6 +62,11 @@ impl Settings {
         }
     }
 
+    /// What the throttle measures, and whoever else asks how the shop is.
+    pub fn measured(&self) -> &WebUrl {
+        self.health.as_ref().unwrap_or(&self.shop)
+    }
+
     /// These settings for a room that ran with others before. What orders change stays as it is there, its rate for one: nobody may
     /// lower or raise it by deploying or starting the room again.
     #[must_use]

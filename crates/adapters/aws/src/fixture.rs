@@ -126,7 +126,7 @@ fn memory() -> ThrottleMemory {
     let at = Timestamp::from_millis(1_700_000_000_000);
     let sample = Sample { answered: vec![Duration::from_millis(80); 18], failed: 2 };
     let finding = Finding::new(at, &sample, None, Verdict::Well, Rate::new(1650).unwrap());
-    ThrottleMemory { baseline: None, history: vec![finding], version: 3 }
+    ThrottleMemory { history: vec![finding], version: 3, ..ThrottleMemory::default() }
 }
 
 fn progress() -> ProgressItem {

@@ -77,20 +77,16 @@ async fn missing_page(examined: &Examined, health: &WebUrl) -> Option<DoctorChec
 
 /// That a room on AWS and its visitors cannot reach the shop, or what the throttle measures of it.
 pub fn out_of_reach(room: &Room) -> Option<DoctorCheck> {
-    let near = [measured(room), &room.settings.shop].into_iter().find(|url| url.is_on_this_machine())?;
+    let near =
+        [room.settings.measured(), &room.settings.shop].into_iter().find(|url| url.is_on_this_machine())?;
     let text = format!("{near} is on this machine; neither visitors nor the room can reach it");
     let advice = format!("give the shop's public URL: beekeeper init {} --shop URL", room.settings.room);
     Some(DoctorCheck::problem(SHOP, text, advice))
 }
 
-/// The URL that the throttle measures, and whoever else asks how the shop is.
-fn measured(room: &Room) -> &WebUrl {
-    room.settings.health.as_ref().unwrap_or(&room.settings.shop)
-}
-
 /// How a shop is that was measured as the throttle measures it.
 pub fn judge(room: &Room, measurement: &Measurement, throttles: bool) -> DoctorCheck {
-    let measured = measured(room);
+    let measured = room.settings.measured();
     let sample = &measurement.sample;
     let all = sample.answered.len() + sample.failed + measurement.refused;
     let why =

@@ -10,7 +10,7 @@ use futures_util::task::LocalSpawnExt;
 use memory::{AdmissionTable, MemoryLedger, MemoryLine};
 use page::{Polled, ToldWaiting};
 use parking_lot::Mutex;
-use throttle::{SamplePurpose, Throttle};
+use throttle::Throttle;
 use trigger::{Trigger, TriggerCause};
 use waitroom::ports::{
     Admissions, Clock, ConsumerRun, Dispatch, GuardReports, LineBack, PermitHolder, Permits, PortResult,
@@ -268,7 +268,7 @@ impl RoomOnClock {
     fn measure_shop(&mut self) {
         let Some(shop) = self.shop.clone() else { return };
         let throttle = Throttle::new(self.ledger.clone(), self.clock.clone(), shop, self.minute);
-        self.spawn(async move { drop(throttle.run(SamplePurpose::Judge).await) });
+        self.spawn(async move { drop(throttle.run().await) });
     }
 
     fn spawn(&self, work: impl Future<Output = ()> + 'static) {

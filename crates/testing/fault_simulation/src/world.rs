@@ -23,7 +23,7 @@ use producer::{DoorAnswer, DoorRequest, PlaceLimit, Producer, ProducerError, Rep
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use simulation::SimClock;
-use throttle::{SamplePurpose, Throttle};
+use throttle::Throttle;
 use trigger::{Trigger, TriggerCause};
 use waitroom::ports::{
     Admissions, Admitted, Clock, ConsumerRun, Dispatch, HelpCalls, HelpDesk, KeyAdmin, KeyBoard, LineLength,
@@ -190,6 +190,12 @@ impl World {
     #[must_use]
     pub fn with_throttle(mut self) -> Self {
         self.throttled = true;
+        self
+    }
+
+    #[must_use]
+    pub fn without_throttle(mut self) -> Self {
+        self.throttled = false;
         self
     }
 
@@ -461,7 +467,7 @@ impl World {
     fn run_throttle(&mut self) {
         let ledger = self.process().store.ledger.clone();
         let throttle = Throttle::new(ledger, self.clock.clone(), self.shop.clone(), Self::MINUTE);
-        self.spawn(async move { drop(throttle.run(SamplePurpose::Judge).await) });
+        self.spawn(async move { drop(throttle.run().await) });
     }
 
     /// Lets time pass, with the schedule running every minute. Tasks that are due exactly at the end do not run

@@ -105,7 +105,7 @@ fn plan() -> Plan {
 fn memory() -> ThrottleMemory {
     let sample = Sample { answered: vec![Duration::from_millis(80); 18], failed: 2 };
     let finding = Finding::new(now(), &sample, None, Verdict::Well, Rate::new(150).unwrap());
-    ThrottleMemory { baseline: None, history: vec![finding], version: 1 }
+    ThrottleMemory { history: vec![finding], version: 1, ..ThrottleMemory::default() }
 }
 
 fn change(room: &mut Room) {

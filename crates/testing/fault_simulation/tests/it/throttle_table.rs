@@ -10,7 +10,7 @@ use memory::{LineBehaviour, MemoryLedger, MemoryLine};
 use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use throttle::{SamplePurpose, Throttle, measure};
+use throttle::{Throttle, measure};
 use url::Url;
 use waitroom::ports::{Clock, Probe, ProbeError, ProbeReply, ThrottleStore};
 use waitroom::throttle_rules::{Baseline, Sample, Verdict};
@@ -132,7 +132,7 @@ fn with_the_throttle(shop: ShopModel) -> Hours {
     let sale = Sale::new(shop);
     let throttle = Throttle::new(sale.ledger.clone(), sale.clone(), sale.clone(), MINUTE);
     sale.run(|| {
-        block_on(throttle.run(SamplePurpose::Judge)).unwrap();
+        block_on(throttle.run()).unwrap();
     })
 }
 

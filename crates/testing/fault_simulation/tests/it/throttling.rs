@@ -73,6 +73,30 @@ fn without_a_baseline_a_failing_shop_lowers_the_rate() {
     assert_eq!(rate_after_a_minute(&mut world, well), 344);
 }
 
+#[test]
+fn another_page_is_no_slow_shop() {
+    let mut world = World::new(28, 1000).with_throttle();
+    let answers = |millis| ShopHealth::Answers(Duration::from_millis(millis));
+    assert_eq!(rate_after_a_minute(&mut world, answers(60)), 1000, "the baseline");
+    world.change_room(|room| room.settings.health = Some("https://shop.example/heavy".parse().unwrap()));
+    assert_eq!(rate_after_a_minute(&mut world, answers(180)), 1000, "its own baseline");
+    assert_eq!(rate_after_a_minute(&mut world, answers(220)), 500);
+}
+
+/// The shop may run another version by then, or on another machine.
+#[test]
+fn a_throttle_that_was_off_for_an_hour_takes_a_new_baseline() {
+    let mut world = World::new(29, 1000).with_throttle();
+    let answers = |millis| ShopHealth::Answers(Duration::from_millis(millis));
+    assert_eq!(rate_after_a_minute(&mut world, answers(60)), 1000, "the baseline");
+    for (minutes, rate) in [(55, 500), (65, 625)] {
+        world = world.without_throttle();
+        world.run(MINUTE * minutes);
+        world = world.with_throttle();
+        assert_eq!(rate_after_a_minute(&mut world, answers(180)), rate, "off for {minutes} minutes");
+    }
+}
+
 /// A refusal is quick. As a baseline, it would make every page that the shop serves look slow.
 #[test]
 fn a_shop_that_refuses_visitors_without_a_pass_is_not_measured() {
