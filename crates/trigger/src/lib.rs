@@ -290,10 +290,21 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
             let ended = room.valves.after(plan.valve_from).is_some_and(|change| change.from <= now);
             plan.window.end > now && !ended && room.valves.knows(plan.valve_from)
         };
-        let plans = plans.into_iter().map(|record| record.plan).filter(is_live);
-        let slices = plans.flat_map(|plan| plan.slices(self.minute));
-        let sent: Vec<bool> =
-            stream::iter(slices).map(|slice| self.send_one(slice)).buffered(Self::AT_ONCE).collect().await;
+        let mut slices = Vec::new();
+        for plan in plans.into_iter().map(|record| record.plan).filter(is_live) {
+            // Consumers that would find their slice taken stand in the way of new ones where few may run at once.
+            let given_away = match self.store.ledger().given_away(plan).await {
+                Ok(given_away) => given_away,
+                Err(error) => {
+                    let error = &error as &dyn Error;
+                    tracing::warn!(error, "starts a consumer for each slice, not knowing who has one");
+                    Vec::new()
+                }
+            };
+            slices.extend(plan.slices(self.minute).filter(|slice| !given_away.contains(&slice.id)));
+        }
+        let sent = stream::iter(slices).map(|slice| self.send_one(slice)).buffered(Self::AT_ONCE);
+        let sent: Vec<bool> = sent.collect().await;
         report.sent = sent.iter().filter(|&&sent| sent).count();
         report.not_sent = sent.len() - report.sent;
         Ok(Planned { before, space })

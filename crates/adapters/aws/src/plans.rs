@@ -3,9 +3,10 @@
 //! The item `progress` has the number of the latest plan. A slice records its count in its own attribute, so that a
 //! repeated record changes nothing and 270 slices do not contend for one number. The room's total is the sum of two
 //! parts: what closed plans released, which is stored in `progress`, and what the slices of open plans have recorded.
-//! Writing a plan closes those whose window ended a minute ago. No consumer runs that long after its window.
+//! Writing a plan closes those whose window has ended a minute before the plan was made. No consumer runs that long after its window.
 
 use std::collections::HashMap;
+use std::iter;
 use std::time::Duration;
 
 use futures_util::future;
@@ -108,7 +109,7 @@ impl AwsStore {
         let candidates = before.closed.saturating_add(1)..=last;
         let (mut closed, mut recorded) = (before.closed, 0u64);
         for (number, old) in candidates.clone().zip(self.plan_items(attempt, candidates).await?) {
-            if old.plan.is_some_and(|old| old.window.end + RECORDS_FOR > plan.window.start) {
+            if old.plan.is_some_and(|old| old.window.end + RECORDS_FOR > plan.made_at) {
                 break;
             }
             closed = number;
@@ -137,6 +138,13 @@ impl Plans for AwsStore {
             Some(PlanRecord { plan: plan?, released: recorded, lowest })
         };
         Ok(plans.filter_map(record).collect())
+    }
+
+    /// Nobody can tell whether the function that took a slice still runs.
+    async fn given_away(&self, plan: Plan) -> PortResult<Vec<SliceId>> {
+        let items = self.plan_items("read who took a slice", iter::once(plan.number)).await?;
+        let taken = items.iter().flat_map(|items| items.admitted.keys());
+        Ok(taken.map(|&index| SliceId { plan: plan.number, index }).collect())
     }
 
     async fn write(&self, plan: Plan) -> PortResult<bool> {

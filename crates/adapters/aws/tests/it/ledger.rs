@@ -16,7 +16,7 @@ fn n(number: u64) -> AttributeValue {
 }
 
 async fn write_plan(test: &TestRoom, last: Option<&Plan>, rate: Rate) -> Plan {
-    let plan = plan_from(last, now(), rate);
+    let plan = plan_from(last, last.map_or_else(now, |last| last.window.end), rate);
     assert!(test.store.write(plan).await.unwrap());
     plan
 }
@@ -63,6 +63,7 @@ fn two_hundred_and_seventy_slices_are_all_counted() {
     run(async {
         let test = TestRoom::on_localemu().await;
         let plan = write_plan(&test, None, Rate::MAX).await;
+        assert_eq!(test.store.given_away(plan).await.unwrap(), []);
         for slice in plan.slice_ids() {
             assert_eq!(
                 test.store.take(slice, ConsumerRun(u128::MAX)).await.unwrap(),
@@ -73,6 +74,7 @@ fn two_hundred_and_seventy_slices_are_all_counted() {
         let expected = LineProgress { reached: 1, released: 270_000, ..Default::default() };
         assert_eq!(test.store.progress().await.unwrap(), expected);
         assert_eq!(test.store.recent().await.unwrap()[0].released, 270_000);
+        assert_eq!(test.store.given_away(plan).await.unwrap().len(), 270);
         // DynamoDB charges a write by the kilobytes of the whole item.
         let group = test.item("window/1/15").await.unwrap();
         let size: usize = group
