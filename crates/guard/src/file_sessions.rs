@@ -144,17 +144,7 @@ impl SessionsBeside {
         let Self { path: beside, mut lines, written } = self;
         let replaced = lines.write_all(since.as_bytes()).and_then(|()| fs::rename(&beside, path));
         replaced.inspect_err(|_| drop(fs::remove_file(&beside)))?;
-        let limit = (4 * written).max(4096);
-        let written = written + since.lines().count();
-        Ok(SessionFile {
-            path: path.into(),
-            lines,
-            written,
-            limit,
-            fails: false,
-            meanwhile: None,
-            thread: None,
-        })
+        Ok(SessionFile::new(path, lines, written + since.lines().count(), 4 * written))
     }
 }
 
@@ -163,8 +153,12 @@ impl SessionFile {
     fn as_it_is(path: &Path, whole: u64, written: usize) -> io::Result<Self> {
         let lines = OpenOptions::new().append(true).open(path)?;
         lines.set_len(whole)?;
-        let limit = (2 * written).max(4096);
-        Ok(Self { path: path.into(), lines, written, limit, fails: false, meanwhile: None, thread: None })
+        Ok(Self::new(path, lines, written, 2 * written))
+    }
+
+    fn new(path: &Path, lines: File, written: usize, limit: usize) -> Self {
+        let (path, limit) = (path.into(), limit.max(4096));
+        Self { path, lines, written, limit, fails: false, meanwhile: None, thread: None }
     }
 
     fn append(&mut self, line: &str) -> io::Result<()> {
