@@ -230,6 +230,14 @@ fn nginx_keeps_an_answer_for_a_moment_and_for_nobody_else() {
     let asked: u32 = entered.unwrap().parse().unwrap();
     assert!((2..150).contains(&asked), "the guard was asked about {asked} of 202 requests");
 
+    // Whatever a visitor claims that the shop has ended, nginx keeps one answer for their session.
+    for end in 0..50 {
+        let ended = format!("{}; __Host-bk_demo_end={end:022}", sessions[0]);
+        assert_eq!(subject(&with(&[&ended], "/")), subjects[0]);
+    }
+    let kept = std::fs::read_dir(nginx.folder().join("guard-cache")).unwrap().count();
+    assert!(kept <= sessions.len(), "{kept} answers");
+
     let session = sessions[0].strip_prefix("Cookie: ").unwrap();
     let value = session.strip_prefix("__Host-bk_demo_guard=").unwrap();
     let made_up = "Cookie: __Host-bk_demo_guard=session.made-up";
