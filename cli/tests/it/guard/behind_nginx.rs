@@ -385,8 +385,14 @@ fn nginx_takes_what_the_documentation_adds() {
 
     let one_event = before_the_shop(&block(GUARD, "location / {"));
     assert!(visit(&one_event, "/tickets/7", &[]).contains("shop /tickets/7"), "the others are open");
-    let away = visit(&one_event, "/spring-sale/", &[]);
-    assert!(is_sent_away(&away), "{away}");
+    for spelled in ["/", "", ";x/7", "/7?a", "%2f7", "/../spring-sale/7"].map(|end| format!("/spring-sale{end}")) {
+        let shouted = spelled.replace("spring-sale", "Spring-SALE");
+        for path in [&*spelled, &shouted, &format!("/index.php{spelled}"), &format!("/{spelled}")] {
+            let away = visit(&one_event, path, &[]);
+            assert!(is_sent_away(&away), "{path}: {away}");
+        }
+    }
+    assert!(visit(&one_event, "/spring-sales", &[]).contains("shop /spring-sales"), "another page");
     let session = set(&visit(&one_event, &format!("/spring-sale/?bk_pass={}", pass(&room)), &[]));
     let inside = visit(&one_event, "/spring-sale/", &["--header", &session]);
     assert!(inside.contains("shop /spring-sale/"), "{inside}");
