@@ -184,10 +184,7 @@ impl Machine {
     }
 
     fn describe_guard(&self, port: u16) {
-        let flags = format!(
-            "name = \"demo\"\nroom = \"{}\"\nlisten = \"127.0.0.1:{port}\"\n",
-            self.url()
-        );
+        let flags = format!("name = \"demo\"\nroom = \"{}\"\nlisten = \"127.0.0.1:{port}\"\n", self.url());
         fs::write(self.folder.join("guard.toml"), flags).unwrap();
     }
 

@@ -79,7 +79,9 @@ impl Bypass {
     pub fn covers_target(&self, method: &Method, target: &str) -> bool {
         // No browser sends a fragment, and servers do not agree where a path with a `#` ends. So it stays a part of the path.
         let (path, query) = split(target);
-        path.is_ascii() && is_plain(path) && self.paths.iter().any(|named| covers_path(named, method, path, query))
+        path.is_ascii()
+            && is_plain(path)
+            && self.paths.iter().any(|named| covers_path(named, method, path, query))
     }
 
     pub(crate) fn covers(&self, request: &GuardedRequest<'_>) -> bool {
@@ -216,8 +218,7 @@ mod tests {
     fn named_paths_bypass_and_no_other_way_of_writing_them() {
         let bypass = Bypass { paths: vec!["/paid.php".into(), "/static/".into()], ..Bypass::default() };
         let covers = |target: &str| covers(&bypass, &Method::GET, target, &[], "");
-        for covered in
-            ["/paid.php", "/paid.php?x", "/static/", "/static/a/b.css?v=1.2-rc_3", "/static/.well"]
+        for covered in ["/paid.php", "/paid.php?x", "/static/", "/static/a/b.css?v=1.2-rc_3", "/static/.well"]
         {
             assert!(covers(covered), "{covered}");
         }
@@ -270,7 +271,8 @@ mod tests {
                 assert!(!covers(method.clone(), read), "{method} {read}");
             }
         }
-        for asked in ["?", "?v", "?v=1&rest_route=/wc/store", "?v=/wc", "?v=%2f", "?V=1", "?x=1", "?ver[]=1"] {
+        for asked in ["?", "?v", "?v=1&rest_route=/wc/store", "?v=/wc", "?v=%2f", "?V=1", "?x=1", "?ver[]=1"]
+        {
             assert!(!covers(Method::GET, &format!("/static/a.css{asked}")), "{asked}");
         }
         assert!(covers(Method::POST, "/paid.php?order=7"), "a callback");
@@ -286,7 +288,17 @@ mod tests {
             assert!(covers(method.clone(), "/evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr_oA", &[]));
             assert!(covers(method, "/token", &[("content-length", "0")]));
         }
-        for other in ["", "/", "/a/b", "/a/", "/token?rest_route=/wc/store/v1/checkout", "/token?", "/a.php", "/%61", "/.."] {
+        for other in [
+            "",
+            "/",
+            "/a/b",
+            "/a/",
+            "/token?rest_route=/wc/store/v1/checkout",
+            "/token?",
+            "/a.php",
+            "/%61",
+            "/..",
+        ] {
             assert!(!covers(Method::GET, other, &[]), "{other}");
         }
         for method in [Method::POST, Method::OPTIONS] {
