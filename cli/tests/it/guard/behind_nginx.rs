@@ -385,7 +385,9 @@ fn nginx_takes_what_the_documentation_adds() {
 
     let one_event = before_the_shop(&block(GUARD, "location / {"));
     assert!(visit(&one_event, "/tickets/7", &[]).contains("shop /tickets/7"), "the others are open");
-    for spelled in ["/", "", ";x/7", "/7?a", "%2f7", "/../spring-sale/7"].map(|end| format!("/spring-sale{end}")) {
+    for spelled in
+        ["/", "", ";x/7", "/7?a", "%2f7", "/../spring-sale/7"].map(|end| format!("/spring-sale{end}"))
+    {
         let shouted = spelled.replace("spring-sale", "Spring-SALE");
         for path in [&*spelled, &shouted, &format!("/index.php{spelled}"), &format!("/{spelled}")] {
             let away = visit(&one_event, path, &[]);
