@@ -83,17 +83,21 @@ fn upgraded(unit: &str, health: &str) -> (bool, Vec<String>) {
         fs::write(&path, format!("#!/bin/sh\necho {program} $* >> {}\n{does}\n", ran.display())).unwrap();
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let here = SCRIPT.replace("/run/systemd/system", "/").replace("/etc/beekeeper/room.toml", room.to_str().unwrap());
+    let here = SCRIPT
+        .replace("/run/systemd/system", "/")
+        .replace("/etc/beekeeper/room.toml", room.to_str().unwrap());
     fs::write(&script, here).unwrap();
     let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
-    let ended = Command::new("sh").arg(&script).args(["configure", "0.0.9"]).env("PATH", path).output().unwrap();
+    let ended =
+        Command::new("sh").arg(&script).args(["configure", "0.0.9"]).env("PATH", path).output().unwrap();
     let ran = fs::read_to_string(ran).unwrap();
     (ended.status.success(), ran.lines().skip(2).map(str::to_owned).collect())
 }
 
 #[test]
 fn after_an_upgrade_the_guard_is_restarted_once_the_room_answers_and_not_before() {
-    const ROOM: [&str; 2] = ["systemctl try-restart beekeeper.service", "systemctl is-active beekeeper.service"];
+    const ROOM: [&str; 2] =
+        ["systemctl try-restart beekeeper.service", "systemctl is-active beekeeper.service"];
     const ASKED: &str = "beekeeper health --data /srv/room";
     const GUARD: &str = "systemctl try-restart beekeeper-guard.service";
 
