@@ -94,7 +94,8 @@ impl EmbeddedStore {
 /// Gives the file to whom the other belongs: root restores, and another user runs the room.
 fn give(file: &Path, like: &Path) -> io::Result<()> {
     // They own the directory, and could have put a link to a file of somebody else in its place.
-    let file = OpenOptions::new().read(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(file)?;
+    let file =
+        OpenOptions::new().read(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(file)?;
     let (ours, theirs) = (file.metadata()?, like.metadata()?);
     if (ours.uid(), ours.gid()) != (theirs.uid(), theirs.gid()) {
         fchown(&file, Some(theirs.uid()), Some(theirs.gid()))?;
