@@ -316,7 +316,9 @@ mod tests {
             let (webroot, certificate) = (folder.path(), Some(folder.path()));
             let add = WhatToAdd { conf: &conf, shop_file: None, webroot, certificate };
             let warnings = SetupPlan::of(add, &services(nobody(), nobody())).unwrap().warnings;
-            warnings.iter().any(|warning| warning.contains("nginx.conf:2 passes on whichever Upgrade a browser names"))
+            warnings
+                .iter()
+                .any(|warning| warning.contains("nginx.conf:2 passes on whichever Upgrade a browser names"))
         };
         assert!(warned("$http_upgrade"));
         assert!(!warned("$websocket"));

@@ -691,7 +691,10 @@ server { listen 443 ssl; server_name blog.example; }
             let other = "server { listen 443 ssl; server_name blog.example; proxy_set_header Upgrade $http_upgrade; }";
             let machine = Machine::of(&[("blog", other), ("shop", &shop)], http);
             let tree = machine.tree();
-            ShopBlocks::find(&tree, "shop.example", None).unwrap().passes_any_upgrade().map(|found| found.text())
+            ShopBlocks::find(&tree, "shop.example", None)
+                .unwrap()
+                .passes_any_upgrade()
+                .map(|found| found.text())
                 == Some([http, location].concat().as_str())
         };
         for any in [
@@ -701,7 +704,8 @@ server { listen 443 ssl; server_name blog.example; }
         ] {
             assert!(takes(any, "") && takes("", any), "{any}");
         }
-        for only in ["", "proxy_set_header Upgrade $websocket;", "proxy_set_header Connection $http_upgrade;"] {
+        for only in ["", "proxy_set_header Upgrade $websocket;", "proxy_set_header Connection $http_upgrade;"]
+        {
             assert!(!takes("", only), "{only}");
         }
     }
