@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 use clap::{CommandFactory, Parser};
 use guard::Bypass;
+use http::Method;
 use setup::ShopServices;
 use url::Position;
 use waitroom::WebUrl;
@@ -13,9 +14,6 @@ use waitroom::WebUrl;
 use crate::arguments::{Arguments, Command, GuardArguments, LOCAL, Local, Removable};
 use crate::exit::{Exit, Failure};
 use crate::flags_file;
-
-/// Where the issuers of certificates ask, also for the shop's own.
-const CHALLENGES: &str = "/.well-known/acme-challenge/";
 
 pub(crate) fn shop_services(room_file: &Path, guard_file: &Path) -> Result<ShopServices> {
     let unset = |file: &Path, key: &str| {
@@ -85,26 +83,29 @@ fn warnings(
             room_file.display()
         ));
     }
-    let bypass = Bypass { paths: guard.bypass_path.clone(), ..Bypass::default() };
-    if !bypass.covers_target(&format!("{CHALLENGES}token")) {
-        warnings.push(format!(
-            "{} does not let through who renews the shop's own certificate: bypass_path = [\"{CHALLENGES}\"]",
-            guard_file.display()
-        ));
-    }
     if let Some(Removable::Value(health)) = &room.settings.health
         && health.as_url().host_str() == shop.as_url().host_str()
-        && !bypass.covers_target(&health.as_url()[Position::BeforePath..Position::AfterQuery])
+        && let Some(mend) = not_measured(guard, health)
     {
-        let target = &health.as_url()[Position::BeforePath..Position::AfterQuery];
-        let mend = [health.as_url().path(), target].into_iter().find_map(|path| Bypass::path(path).ok());
-        let mend = mend.map_or_else(
-            || "write another health URL into the configuration file, below /".to_owned(),
-            |path| format!("bypass_path = [\"{path}\"]"),
-        );
         warnings.push(format!("{} does not let the room measure {health}: {mend}", guard_file.display()));
     }
     warnings
+}
+
+/// What lets the room measure this page of the shop, if the guard doesn't.
+fn not_measured(guard: &GuardArguments, health: &WebUrl) -> Option<String> {
+    let target = &health.as_url()[Position::BeforePath..Position::AfterQuery];
+    let covers = |paths: &[String]| {
+        Bypass { paths: paths.into(), ..Bypass::default() }.covers_target(&Method::GET, target)
+    };
+    if covers(&guard.bypass_path) {
+        return None;
+    }
+    let mut named = [health.as_url().path(), target].into_iter().filter_map(|path| Bypass::path(path).ok());
+    Some(named.find(|path| covers(std::slice::from_ref(path))).map_or_else(
+        || "write another health URL into the configuration file, below /".to_owned(),
+        |path| format!("bypass_path = [\"{path}\"]"),
+    ))
 }
 
 /// What a service is started with.
@@ -158,13 +159,13 @@ mod tests {
         assert!(warning.ends_with(
             "does not let the room measure https://shop.example/health: bypass_path = [\"/health\"]"
         ));
-        let bypassed = ["acme-challenge/\"", "acme-challenge/\", \"/health\""];
+        let bypassed = ["# bypass_path = [\"/paid.php\"]", "bypass_path = [\"/health\"]"];
         assert_eq!(read(measured, bypassed).unwrap().warnings, [""; 0]);
         let shop = [
             "# throttle = true\n# health = \"https://shop.example/health",
             "throttle = true\nhealth = \"https://shop.example/",
         ];
-        let warnings = read(shop, ["/acme-challenge/\"", "/\""]).unwrap().warnings;
+        let warnings = read(shop, AS_SHIPPED).unwrap().warnings;
         let [warning] = &*warnings else { panic!("{warnings:?}") };
         assert!(warning.ends_with(
             "measure https://shop.example/: write another health URL into the configuration file, below /"
@@ -195,8 +196,6 @@ mod tests {
         assert!(
             warned(["trust_proxy", "# trust_proxy"], AS_SHIPPED).contains("room.toml has no trust_proxy")
         );
-        let renewed = warned(AS_SHIPPED, ["bypass_path", "# bypass_path"]);
-        assert!(renewed.contains("does not let through who renews the shop's own certificate"), "{renewed}");
         for (room, guard, problem) in [
             (
                 ["name = \"spring-sale\"", "name = \"summer\""],

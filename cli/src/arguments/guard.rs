@@ -19,7 +19,7 @@ use super::time;
 #[command(after_help = "Examples:
   beekeeper guard spring-sale --room https://wait.example
   beekeeper guard spring-sale --room https://wait.example --one-session first --bind
-  beekeeper guard spring-sale --room https://wait.example --bypass-path /static/ --bypass-path /robots.txt
+  beekeeper guard spring-sale --room https://wait.example --bypass-path /static/ --bypass-path /paid.php
   beekeeper guard spring-sale --room https://wait.example --bypass-network 198.51.100.7 --trust-proxy 127.0.0.1
   beekeeper guard spring-sale --room https://wait.example --listen 10.0.0.5:8090 --metrics 9101
   beekeeper guard spring-sale --room https://wait.example --report-key /etc/beekeeper/report-key
@@ -63,8 +63,8 @@ pub(crate) struct GuardArguments {
     /// How long a session lasts at most, from 1m to 1d
     #[arg(long, value_name = "TIME", default_value = "2h", value_parser = time::between("1m", "1d"))]
     pub(crate) session: Duration,
-    /// Path that needs no session: /robots.txt is this path, /static/ everything below it, /?wc-api=wc_stripe is / with this parameter;
-    /// repeat it for several
+    /// Path that needs no session, a file or a script of its own: /paid.php is this path, /static/ what is read below it,
+    /// /pay.php?from=stripe is /pay.php with this parameter; repeat it for several
     #[arg(long, value_name = "PATH", value_parser = |path: &str| Bypass::path(path))]
     pub(crate) bypass_path: Vec<String>,
     /// Method that needs no session, such as OPTIONS; repeat it for several

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -62,6 +63,53 @@ fn the_page_of_nginx_reloads_when_hosting_md_says() {
     let said = format!("It reloads by itself within {seconds} seconds, each at a random moment.");
     let hosting = HOSTING.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(hosting.contains(&said), "{said}");
+}
+
+/// What dpkg runs after an upgrade, where systemd says this of the room's unit, and `beekeeper health` ends like that. Returns how it
+/// ended, and what it ran.
+fn upgraded(unit: &str, health: &str) -> (bool, Vec<String>) {
+    const SCRIPT: &str = include_str!("../../../infra/release/deb/postinst");
+
+    let folder = tempfile::tempdir().unwrap();
+    let [ran, room, script] = ["ran", "room.toml", "postinst"].map(|name| folder.path().join(name));
+    fs::write(&room, "# data = \"/nowhere\"\ndata = \"/srv/room\" # ours\n").unwrap();
+    for (program, does) in [
+        ("systemctl", format!("[ $1 != is-active ] || echo {unit}")),
+        ("beekeeper", health.replace("RAN", ran.to_str().unwrap())),
+        ("systemd-sysusers", String::new()),
+        ("sleep", String::new()),
+    ] {
+        let path = folder.path().join(program);
+        fs::write(&path, format!("#!/bin/sh\necho {program} $* >> {}\n{does}\n", ran.display())).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let here = SCRIPT
+        .replace("/run/systemd/system", "/")
+        .replace("/etc/beekeeper/room.toml", room.to_str().unwrap());
+    fs::write(&script, here).unwrap();
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let ended =
+        Command::new("sh").arg(&script).args(["configure", "0.0.9"]).env("PATH", path).output().unwrap();
+    let ran = fs::read_to_string(ran).unwrap();
+    (ended.status.success(), ran.lines().skip(2).map(str::to_owned).collect())
+}
+
+#[test]
+fn after_an_upgrade_the_guard_is_restarted_once_the_room_answers_and_not_before() {
+    const ROOM: [&str; 2] =
+        ["systemctl try-restart beekeeper.service", "systemctl is-active beekeeper.service"];
+    const ASKED: &str = "beekeeper health --data /srv/room";
+    const GUARD: &str = "systemctl try-restart beekeeper-guard.service";
+
+    let (well, ran) = upgraded("active", "[ $(grep -c ^beekeeper RAN) = 3 ]");
+    assert!(well, "it took the room a moment");
+    assert_eq!(ran, [ROOM[0], ROOM[1], ASKED, "sleep 1", ASKED, "sleep 1", ASKED, GUARD]);
+    let (well, ran) = upgraded("activating", "exit 1");
+    assert!(!well && !ran.iter().any(|line| line == GUARD), "it refuses to start: {ran:?}");
+    assert_eq!(ran.iter().filter(|line| *line == ASKED).count(), 10);
+    let (well, ran) = upgraded("inactive", "exit 1");
+    assert!(well, "there is no room on this machine, and maybe a guard");
+    assert_eq!(ran, [ROOM[0], ROOM[1], GUARD]);
 }
 
 /// Without a proxy that names them, all addresses are one: the command refuses a limit then.

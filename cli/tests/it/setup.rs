@@ -184,10 +184,7 @@ impl Machine {
     }
 
     fn describe_guard(&self, port: u16) {
-        let flags = format!(
-            "name = \"demo\"\nroom = \"{}\"\nlisten = \"127.0.0.1:{port}\"\nbypass_path = [\"/.well-known/acme-challenge/\"]\n",
-            self.url()
-        );
+        let flags = format!("name = \"demo\"\nroom = \"{}\"\nlisten = \"127.0.0.1:{port}\"\n", self.url());
         fs::write(self.folder.join("guard.toml"), flags).unwrap();
     }
 
@@ -199,7 +196,7 @@ impl Machine {
             Client::new(&format!("http://127.0.0.1:{listens}"), "demo").get("/.well-known/jwks.json").body;
         let file = self.folder.join("keys.json");
         fs::write(&file, keys).unwrap();
-        let extra = ["--keys", file.to_str().unwrap(), "--bypass-path", "/.well-known/acme-challenge/"];
+        let extra = ["--keys", file.to_str().unwrap()];
         let guard = Guard::start(&self.url(), tempfile::tempdir().unwrap(), &extra);
         self.describe_guard(guard.port());
         self.guard = Some(guard);

@@ -3,17 +3,23 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderName, HeaderValue, Method};
 use ipnet::IpNet;
 
 use crate::GuardedRequest;
+use crate::request::only_reads;
 
 /// Which requests reach the shop without a session. Nothing here is something that anybody can claim, such as the name of a
 /// crawler.
+///
+/// Besides what is named here, whoever issues the shop's certificate may read its challenges.
 #[derive(Clone, Debug, Default)]
 pub struct Bypass {
-    /// `/robots.txt` is this path, `/static/` is everything below it, `/?wc-api` is `/` with this parameter in its query, and
-    /// `/?wc-api=wc_stripe` with this value of it.
+    /// `/paid.php` is this path, `/static/` is what is read below it, `/pay.php?from` is `/pay.php` with this parameter in its query,
+    /// and `/pay.php?from=stripe` with this value of it.
+    ///
+    /// Each has to be a file or a script of its own: a front controller does under any path what the query or the body says.
     pub paths: Vec<String>,
     /// Such as `OPTIONS`, which browsers send without cookies.
     pub methods: Vec<Method>,
@@ -33,8 +39,8 @@ pub struct SecretHeader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BypassError {
     #[error(
-        "a path that needs no pass begins with / and has no .. in it; /static/ is everything below it, and /?wc-api=wc_stripe is / with this \
-         parameter"
+        "a path that needs no pass begins with / and has no .. in it; /static/ is what is read below it, and /pay.php?from=stripe is \
+         /pay.php with this parameter"
     )]
     Path,
     #[error("/ is every path of the shop: name what needs no pass, such as /static/")]
@@ -70,15 +76,18 @@ impl Bypass {
     }
 
     /// Whether the path and query of a request are among the paths.
-    pub fn covers_target(&self, target: &str) -> bool {
+    pub fn covers_target(&self, method: &Method, target: &str) -> bool {
         // No browser sends a fragment, and servers do not agree where a path with a `#` ends. So it stays a part of the path.
         let (path, query) = split(target);
-        path.is_ascii() && is_plain(path) && self.paths.iter().any(|named| covers_path(named, path, query))
+        path.is_ascii()
+            && is_plain(path)
+            && self.paths.iter().any(|named| covers_path(named, method, path, query))
     }
 
     pub(crate) fn covers(&self, request: &GuardedRequest<'_>) -> bool {
         self.methods.contains(request.method)
-            || self.covers_target(request.target)
+            || is_challenge(request)
+            || self.covers_target(request.method, request.target)
             || self.secret.as_ref().is_some_and(|secret| secret.is_in(request))
             || request.client.is_some_and(|client| {
                 self.networks.iter().any(|network| network.contains(&client.to_canonical()))
@@ -91,11 +100,30 @@ fn split(target: &str) -> (&str, Option<&str>) {
     target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)))
 }
 
-fn covers_path(named: &str, path: &str, query: Option<&str>) -> bool {
+/// Whether the issuer of a certificate reads what proves whose the shop's name is. It comes from anywhere, and knows no secret.
+fn is_challenge(request: &GuardedRequest<'_>) -> bool {
+    let token = request.target.strip_prefix("/.well-known/acme-challenge/");
+    let has_body = request.headers.contains_key(TRANSFER_ENCODING)
+        || request.headers.get_all(CONTENT_LENGTH).iter().any(|length| length != "0");
+    request.only_reads() && !has_body && token.is_some_and(|token| !token.is_empty() && is_word(token))
+}
+
+/// A callback is posted to the path that is named, with a query. Below a folder may be no such file: then the program that answers for
+/// all paths of a shop would do what the query or the body says, so its files are only read.
+fn covers_path(named: &str, method: &Method, path: &str, query: Option<&str>) -> bool {
     match split(named) {
-        (named, None) => path == named || (named.ends_with('/') && path.starts_with(named)),
         (named, Some(parameter)) => path == named && query.is_some_and(|query| has(query, parameter)),
+        (folder, None) if folder.ends_with('/') => {
+            path.starts_with(folder) && only_reads(method) && query.is_none_or(is_version)
+        }
+        (named, None) => path == named,
     }
+}
+
+/// Whether the query only says which version of a file is meant, so that browsers keep no older one.
+fn is_version(query: &str) -> bool {
+    let version = query.strip_prefix("v=").or_else(|| query.strip_prefix("ver="));
+    version.is_some_and(|version| version.split('.').all(is_word))
 }
 
 /// Whether this parameter, `name` or `name=value`, is in the query once, and every server reads the query in the same way: another spelling
@@ -188,17 +216,16 @@ mod tests {
 
     #[test]
     fn named_paths_bypass_and_no_other_way_of_writing_them() {
-        let bypass = Bypass { paths: vec!["/robots.txt".into(), "/static/".into()], ..Bypass::default() };
+        let bypass = Bypass { paths: vec!["/paid.php".into(), "/static/".into()], ..Bypass::default() };
         let covers = |target: &str| covers(&bypass, &Method::GET, target, &[], "");
-        for covered in
-            ["/robots.txt", "/robots.txt?x", "/static/", "/static/a/b.css?v=../..", "/static/.well"]
+        for covered in ["/paid.php", "/paid.php?x", "/static/", "/static/a/b.css?v=1.2-rc_3", "/static/.well"]
         {
             assert!(covers(covered), "{covered}");
         }
         for guarded in [
             "/",
-            "/robots.txt/",
-            "/robots.txt.bak",
+            "/paid.php/",
+            "/paid.php.bak",
             "/static",
             "/Static/a",
             "//static/a",
@@ -215,7 +242,7 @@ mod tests {
             "?/static/",
             "/x?/static/",
             "/static/#/../x/..",
-            "/robots.txt#",
+            "/paid.php#",
             "/static/ü",
             "http://shop.example/static/",
         ] {
@@ -230,6 +257,55 @@ mod tests {
             "/?%61", "?a", "/..?a",
         ] {
             assert_eq!(Bypass::path(wrong), Err(BypassError::Path), "{wrong}");
+        }
+    }
+
+    /// Where there is no such file, a front controller does what the query or the body says: `?rest_route=/wc/store/v1/checkout`.
+    #[test]
+    fn below_a_folder_files_are_read_and_nothing_else() {
+        let bypass = Bypass { paths: vec!["/static/".into(), "/paid.php".into()], ..Bypass::default() };
+        let covers = |method, target: &str| covers(&bypass, &method, target, &[], "");
+        for read in ["/static/a.css", "/static/a.css?v=7", "/static/a.css?ver=6.4.2", "/static/a.css?v="] {
+            assert!(covers(Method::GET, read) && covers(Method::HEAD, read), "{read}");
+            for method in [Method::POST, Method::PUT, Method::OPTIONS, Method::DELETE] {
+                assert!(!covers(method.clone(), read), "{method} {read}");
+            }
+        }
+        for asked in ["?", "?v", "?v=1&rest_route=/wc/store", "?v=/wc", "?v=%2f", "?V=1", "?x=1", "?ver[]=1"]
+        {
+            assert!(!covers(Method::GET, &format!("/static/a.css{asked}")), "{asked}");
+        }
+        assert!(covers(Method::POST, "/paid.php?order=7"), "a callback");
+    }
+
+    #[test]
+    fn the_shops_certificate_is_renewed_and_its_path_opens_nothing_else() {
+        let bypass = Bypass::default();
+        let covers = |method, path: &str, headers: &[_]| {
+            covers(&bypass, &method, &format!("/.well-known/acme-challenge{path}"), headers, "")
+        };
+        for method in [Method::GET, Method::HEAD] {
+            assert!(covers(method.clone(), "/evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr_oA", &[]));
+            assert!(covers(method, "/token", &[("content-length", "0")]));
+        }
+        for other in [
+            "",
+            "/",
+            "/a/b",
+            "/a/",
+            "/token?rest_route=/wc/store/v1/checkout",
+            "/token?",
+            "/a.php",
+            "/%61",
+            "/..",
+        ] {
+            assert!(!covers(Method::GET, other, &[]), "{other}");
+        }
+        for method in [Method::POST, Method::OPTIONS] {
+            assert!(!covers(method.clone(), "/token", &[]), "{method}");
+        }
+        for body in [("content-length", "7"), ("transfer-encoding", "chunked")] {
+            assert!(!covers(Method::GET, "/token", &[body]), "{body:?}");
         }
     }
 

@@ -17,8 +17,9 @@ use crate::{
 
 /// A line for each session that was opened, renewed or ended: `SUBJECT ID PASS OPENED UNTIL EXCHANGED BROWSER WINDOW ENDED`. The last
 /// line of a subject counts. `EXCHANGED` and `BROWSER` are fingerprints. One of the last four words is `-` if there is none; lines of
-/// older guards end before them. The file is written anew, without old lines, when it is opened and when it has grown to four times
-/// its size. No visitor waits for that: a thread writes the new file beside the old one, which goes on until that is in its place.
+/// older guards end before them. The file is written anew, without old lines, when it is opened, when it has grown to twice its size,
+/// and once a minute after a write that failed, as on a full disk, so that no line is missing when there is space again. No visitor
+/// waits for that: a thread writes the new file beside the old one, which goes on until that is in its place.
 ///
 /// Lines are not synced to disk one by one. A power cut loses the latest, and then the visitors' cookies prove their
 /// sessions, as after the loss of the whole file.
@@ -35,8 +36,10 @@ struct SessionFile {
     written: usize,
     /// After how many lines the file is written anew.
     limit: usize,
-    /// Whether the last write failed.
+    /// Whether a write failed since the file was written anew.
     fails: bool,
+    /// When a thread last began to write the file anew.
+    begun: Option<u64>,
     /// The lines since a thread began to write the file anew. They end the new file.
     meanwhile: Option<String>,
     thread: Option<JoinHandle<()>>,
@@ -83,11 +86,11 @@ impl FileSessions {
     fn write(&self, subject: &str, now: u64) {
         let mut file = self.file.lock();
         let Some(session) = self.sessions.get(subject) else { return };
-        let appended = file.append(&line(subject, &session));
-        file.note(appended);
-        if file.written >= file.limit && file.meanwhile.is_none() {
-            // If this fails, because the disk is full, the next request does not try it again.
-            file.limit = 2 * file.written;
+        if let Err(error) = file.append(&line(subject, &session)) {
+            file.note(&error);
+        }
+        if file.is_due(now) {
+            file.begun = Some(now);
             file.meanwhile = Some(String::new());
             let (sessions, shared, path) = (self.sessions.clone(), self.file.clone(), file.path.clone());
             let begun = thread::Builder::new().name("sessions".into()).spawn(move || {
@@ -144,17 +147,7 @@ impl SessionsBeside {
         let Self { path: beside, mut lines, written } = self;
         let replaced = lines.write_all(since.as_bytes()).and_then(|()| fs::rename(&beside, path));
         replaced.inspect_err(|_| drop(fs::remove_file(&beside)))?;
-        let limit = (4 * written).max(4096);
-        let written = written + since.lines().count();
-        Ok(SessionFile {
-            path: path.into(),
-            lines,
-            written,
-            limit,
-            fails: false,
-            meanwhile: None,
-            thread: None,
-        })
+        Ok(SessionFile::new(path, lines, written + since.lines().count(), 2 * written))
     }
 }
 
@@ -163,8 +156,20 @@ impl SessionFile {
     fn as_it_is(path: &Path, whole: u64, written: usize) -> io::Result<Self> {
         let lines = OpenOptions::new().append(true).open(path)?;
         lines.set_len(whole)?;
-        let limit = (2 * written).max(4096);
-        Ok(Self { path: path.into(), lines, written, limit, fails: false, meanwhile: None, thread: None })
+        Ok(Self::new(path, lines, written, 2 * written))
+    }
+
+    fn new(path: &Path, lines: File, written: usize, limit: usize) -> Self {
+        let (path, limit) = (path.into(), limit.max(4096));
+        Self { path, lines, written, limit, fails: false, begun: None, meanwhile: None, thread: None }
+    }
+
+    /// Whether it is time to write the file anew. A full disk is not asked with each request.
+    fn is_due(&self, now: u64) -> bool {
+        const AGAIN: u64 = 60;
+        (self.fails || self.written >= self.limit)
+            && self.meanwhile.is_none()
+            && self.begun.is_none_or(|begun| now.abs_diff(begun) >= AGAIN)
     }
 
     fn append(&mut self, line: &str) -> io::Result<()> {
@@ -184,23 +189,19 @@ impl SessionFile {
         let since = self.meanwhile.take().unwrap_or_default();
         match anew.and_then(|anew| anew.into_place(&self.path, &since)) {
             Ok(anew) => *self = anew,
-            failed => self.note(failed.map(drop)),
+            Err(error) => self.note(&error),
         }
     }
 
-    /// A failure is logged, once until a write succeeds. The process itself has the session in memory.
-    fn note(&mut self, written: io::Result<()>) {
-        match written {
-            Ok(()) => self.fails = false,
-            Err(error) if !self.fails => {
-                self.fails = true;
-                let (error, path) = (&error as &dyn std::error::Error, self.path.display());
-                tracing::error!(
-                    error,
-                    "could not write {path}; until it can be written, a restart forgets which sessions were ended"
-                );
-            }
-            Err(_) => {}
+    /// A failure is logged, once until the file is written anew. The process itself has the session in memory.
+    fn note(&mut self, error: &io::Error) {
+        if !self.fails {
+            self.fails = true;
+            let (error, path) = (error as &dyn std::error::Error, self.path.display());
+            tracing::error!(
+                error,
+                "could not write {path}; until it can be written, a restart forgets which sessions were ended"
+            );
         }
     }
 }
@@ -496,6 +497,29 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_file_that_a_full_disk_took_no_lines_of_is_whole_a_minute_after_there_is_space() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, beside) = (folder.path().join("sessions"), folder.path().join("sessions.new"));
+        let store = FileSessions::open(&path, NOW).unwrap();
+        fs::create_dir(&beside).unwrap();
+        store.file.lock().lines = File::open(&path).unwrap();
+        let keep = async |subject, id, now| {
+            assert!(store.keep(subject, session(id, NOW), now).await.unwrap());
+            store.finish();
+            fs::read_to_string(&path).unwrap().lines().count()
+        };
+        assert_eq!(keep("a", 1, NOW).await, 0);
+        fs::remove_dir(&beside).unwrap();
+        store.file.lock().lines = OpenOptions::new().append(true).open(&path).unwrap();
+        assert_eq!(keep("b", 2, NOW + 59).await, 1, "it was tried just now, and a line is missing");
+        assert_eq!(keep("c", 3, NOW + 60).await, 3);
+        assert!(!store.file.lock().fails);
+        assert_eq!(keep("d", 4, NOW + 61).await, 4);
+        drop(store);
+        assert_eq!(FileSessions::open(&path, NOW + 61).unwrap().sessions.all().len(), 4);
+    }
+
+    #[tokio::test]
     async fn a_file_that_could_not_be_written_anew_holds_no_space() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sessions");
@@ -515,8 +539,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sessions");
         let store = FileSessions::open(&path, NOW).unwrap();
+        fs::create_dir(path.with_extension("new")).unwrap();
         store.file.lock().lines = File::open(&path).unwrap();
         assert!(store.keep("a", session(1, NOW), NOW).await.unwrap());
+        store.finish();
         assert!(store.file.lock().fails);
         assert!(!store.keep("a", session(2, NOW), NOW).await.unwrap(), "the process knows its sessions");
         assert!(FileSessions::open(&folder.path().join("no/such/folder"), NOW).is_err());

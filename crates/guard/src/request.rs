@@ -16,10 +16,14 @@ pub struct GuardedRequest<'a> {
 
 impl GuardedRequest<'_> {
     pub(crate) fn only_reads(&self) -> bool {
-        self.method == Method::GET || self.method == Method::HEAD
+        only_reads(self.method)
     }
 
     pub(crate) fn shown(&self) -> ShownIn {
         ShownIn::of(|name| self.headers.get(name).map(HeaderValue::as_bytes))
     }
+}
+
+pub(crate) fn only_reads(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
 }

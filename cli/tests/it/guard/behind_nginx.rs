@@ -109,6 +109,15 @@ fn nginx_with_the_shipped_configuration_keeps_everybody_out_who_did_not_wait() {
         let sent = visit(&nginx, sneaky, &spoofed);
         assert!(status(&sent) == "303" || status(&sent) == "404", "{sneaky}: {sent}");
     }
+    // A shop with one program for all paths does there what the query or the body says.
+    let challenge = "/.well-known/acme-challenge/evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr_oA";
+    assert_eq!(status(&visit(&nginx, challenge, &[])), "200", "the shop's certificate");
+    for path in [challenge, "/static/a.css"] {
+        for (query, more) in [("?rest_route=/wc/store/v1/checkout", &[][..]), ("", &["--data", "a=1"])] {
+            let sent = visit(&nginx, &format!("{path}{query}"), more);
+            assert_eq!((status(&sent), header(&sent, "location")), ("303", Some(&*door)), "{path}{query}");
+        }
+    }
     // All that nginx lets through reaches the guard, and the URL once more. Of this session nginx has kept no answer.
     let another = enter(&nginx, &pass(&room));
     let large = ["a", "b", "c"].map(|name| format!("X-{name}: {}", "x".repeat(7_500)));
@@ -166,7 +175,7 @@ fn nginx_tells_the_guard_where_an_answer_is_seen() {
 #[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
 fn nginx_writes_no_pass_into_its_logs() {
     let room = room();
-    let guard = Guard::of(&room, &["--bypass-path", "/static/"]);
+    let guard = Guard::of(&room, &["--bypass-path", "/static/a.css", "--bypass-path", "/static/gone"]);
     let nginx = nginx(guard.port());
     let arrives =
         |path: &str, more: &[&str]| visit(&nginx, &format!("{path}?x&bk_pass={}", pass(&room)), more);
@@ -220,6 +229,14 @@ fn nginx_keeps_an_answer_for_a_moment_and_for_nobody_else() {
         .find_map(|line| line.strip_prefix("beekeeper_guard_requests_total{outcome=\"entered\"} "));
     let asked: u32 = entered.unwrap().parse().unwrap();
     assert!((2..150).contains(&asked), "the guard was asked about {asked} of 202 requests");
+
+    // Whatever a visitor claims that the shop has ended, nginx keeps one answer for their session.
+    for end in 0..50 {
+        let ended = format!("{}; __Host-bk_demo_end={end:022}", sessions[0]);
+        assert_eq!(subject(&with(&[&ended], "/")), subjects[0]);
+    }
+    let kept = std::fs::read_dir(nginx.folder().join("guard-cache")).unwrap().count();
+    assert!(kept <= sessions.len(), "{kept} answers");
 
     let session = sessions[0].strip_prefix("Cookie: ").unwrap();
     let value = session.strip_prefix("__Host-bk_demo_guard=").unwrap();
@@ -368,8 +385,16 @@ fn nginx_takes_what_the_documentation_adds() {
 
     let one_event = before_the_shop(&block(GUARD, "location / {"));
     assert!(visit(&one_event, "/tickets/7", &[]).contains("shop /tickets/7"), "the others are open");
-    let away = visit(&one_event, "/spring-sale/", &[]);
-    assert!(is_sent_away(&away), "{away}");
+    for spelled in
+        ["/", "", ";x/7", "/7?a", "%2f7", "/../spring-sale/7"].map(|end| format!("/spring-sale{end}"))
+    {
+        let shouted = spelled.replace("spring-sale", "Spring-SALE");
+        for path in [&*spelled, &shouted, &format!("/index.php{spelled}"), &format!("/{spelled}")] {
+            let away = visit(&one_event, path, &[]);
+            assert!(is_sent_away(&away), "{path}: {away}");
+        }
+    }
+    assert!(visit(&one_event, "/spring-sales", &[]).contains("shop /spring-sales"), "another page");
     let session = set(&visit(&one_event, &format!("/spring-sale/?bk_pass={}", pass(&room)), &[]));
     let inside = visit(&one_event, "/spring-sale/", &["--header", &session]);
     assert!(inside.contains("shop /spring-sale/"), "{inside}");

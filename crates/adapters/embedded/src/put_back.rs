@@ -3,11 +3,12 @@
 //! The new file is written and synced beside the old one. Then the old one gets a second name, under which it is kept, and the new
 //! one takes its place in one step. So whenever this is killed, the room has the old file or the new one, and both are whole.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use waitroom::Timestamp;
 
 use crate::unfinished::Unfinished;
@@ -92,11 +93,14 @@ impl EmbeddedStore {
 
 /// Gives the file to whom the other belongs: root restores, and another user runs the room.
 fn give(file: &Path, like: &Path) -> io::Result<()> {
+    // They own the directory, and could have put a link to a file of somebody else in its place.
+    let file =
+        OpenOptions::new().read(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(file)?;
     let (ours, theirs) = (file.metadata()?, like.metadata()?);
     if (ours.uid(), ours.gid()) != (theirs.uid(), theirs.gid()) {
-        chown(file, Some(theirs.uid()), Some(theirs.gid()))?;
+        fchown(&file, Some(theirs.uid()), Some(theirs.gid()))?;
     }
-    File::open(file)?.sync_all()
+    file.sync_all()
 }
 
 /// Gives the file a second name that no other has.
@@ -116,4 +120,23 @@ fn keep(file: &Path, directory: &Path, now: Timestamp) -> io::Result<PathBuf> {
 /// After this, a power cut can't undo what was renamed.
 fn sync(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn no_file_is_given_away_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let [room, link, other] = ["room", "link", "other"].map(|name| folder.path().join(name));
+        for file in [&room, &other] {
+            fs::write(file, "").unwrap();
+        }
+        symlink(&other, &link).unwrap();
+        assert!(give(&other, &room).is_ok());
+        assert!(give(&link, &room).is_err());
+    }
 }

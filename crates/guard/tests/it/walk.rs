@@ -262,6 +262,12 @@ async fn what_needs_no_session_reaches_the_shop_without_an_identity() {
     let options = shop.request(&mut browser, Method::OPTIONS, "/order", &[]).await;
     assert_eq!(entered(&options), (None, None));
     assert_eq!(location(&shop.get(&mut browser, "/static/../order").await), DOOR);
+    let challenge = "/.well-known/acme-challenge/token";
+    assert_eq!(entered(&shop.get(&mut browser, challenge).await), (None, None));
+    for path in [challenge, "/static/a.css"] {
+        let bought = shop.get(&mut browser, &format!("{path}?rest_route=/wc/store/v1/checkout")).await;
+        assert_eq!(location(&bought), DOOR, "{path}");
+    }
     let crawler = [("user-agent", "Mozilla/5.0 (compatible; Googlebot/2.1)")];
     let crawler = shop.request(&mut browser, Method::GET, "/", &crawler).await;
     assert_eq!(location(&crawler), DOOR, "anybody can claim to be a crawler");

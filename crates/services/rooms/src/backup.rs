@@ -1,15 +1,16 @@
 //! A copy of a room that runs on this machine.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process;
 
 use anyhow::{Context, Result, bail};
 use control::{ControlError, SocketRoom, UpkeepReply};
 use document::Refusal;
 use embedded::BackedUp;
+use rustix::fs::OFlags;
 use waitroom::RoomId;
 
 /// Lets the room write a copy of itself, and takes it here. Returns who is in it, and how long it is.
@@ -18,7 +19,10 @@ pub async fn back_up(room: &SocketRoom, name: &RoomId, to: &Path) -> Result<(Bac
     let (reply, _connection) = room.back_up().await?;
     match reply {
         UpkeepReply::BackedUp { file, waiting, admissions } => {
-            let length = move_file(&WrittenCopy(room.directory.join(file)), to)?;
+            let Some(copy) = WrittenCopy::named(&file, &room.directory) else {
+                return Err(ControlError::Unexpected { room: name.clone() }.into());
+            };
+            let length = move_file(&copy, to)?;
             Ok((BackedUp { waiting, admissions }, length))
         }
         UpkeepReply::Failed { error } => bail!("the room {name} {error}"),
@@ -32,6 +36,15 @@ pub async fn back_up(room: &SocketRoom, name: &RoomId, to: &Path) -> Result<(Bac
 #[derive(Debug)]
 struct WrittenCopy(PathBuf);
 
+impl WrittenCopy {
+    /// The room says the name, and this command may run as root: no other folder is meant.
+    fn named(file: &str, directory: &Path) -> Option<Self> {
+        let mut parts = Path::new(file).components();
+        let is_one_name = matches!(parts.next(), Some(Component::Normal(name)) if name == file);
+        is_one_name.then(|| Self(directory.join(file)))
+    }
+}
+
 impl Drop for WrittenCopy {
     fn drop(&mut self) {
         drop(fs::remove_file(&self.0));
@@ -41,7 +54,9 @@ impl Drop for WrittenCopy {
 /// Copies the file, so that the result belongs to whoever runs this command, and may be on another disk. Returns its length.
 fn move_file(copy: &WrittenCopy, to: &Path) -> Result<u64> {
     let from = &copy.0;
-    let mut source = File::open(from).with_context(|| {
+    // Whoever runs the room owns its directory, and could lead root to another file by a link there.
+    let source = OpenOptions::new().read(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(from);
+    let mut source = source.with_context(|| {
         format!(
             "could not read {}; run this command as the user who runs the room, or as root",
             from.display()
@@ -101,7 +116,30 @@ pub fn file_exists(file: &Path) -> Refusal {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
+
+    #[test]
+    fn a_room_names_a_file_of_its_directory_and_no_link_to_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let (room, outside) = (folder.path().join("room"), folder.path().join("outside"));
+        fs::create_dir(&room).unwrap();
+        fs::write(&outside, "a secret").unwrap();
+        for other in ["", ".", "..", "../outside", "/etc/shadow", "a/b", "a/", "./a"] {
+            assert!(WrittenCopy::named(other, &room).is_none(), "{other}");
+        }
+        assert!(WrittenCopy::named(outside.to_str().unwrap(), &room).is_none());
+        symlink(&outside, room.join("copy")).unwrap();
+        let link = WrittenCopy::named("copy", &room).unwrap();
+        let to = folder.path().join("noon.redb");
+        let refused = move_file(&link, &to).unwrap_err().to_string();
+        assert!(refused.starts_with("could not read ") && !to.exists(), "{refused}");
+        drop(link);
+        assert!(outside.exists() && !room.join("copy").exists());
+        fs::write(room.join("copy"), "places").unwrap();
+        assert_eq!(move_file(&WrittenCopy::named("copy", &room).unwrap(), &to).unwrap(), 6);
+    }
 
     #[test]
     fn a_backup_has_its_name_when_it_is_whole_and_takes_nobody_elses() {

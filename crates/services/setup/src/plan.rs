@@ -98,6 +98,7 @@ impl SetupPlan {
         if stage == SetupStage::Guard {
             warnings.extend(other_names(&shop, &services.shop_host));
             warnings.extend(underscores(&shop));
+            warnings.extend(upgrades(&shop));
         }
         warnings.extend(lines_for_a_crowd(tree));
         let begins_to_guard = stage == SetupStage::Guard && !is_guarded;
@@ -178,6 +179,16 @@ fn underscores(shop: &ShopBlocks<'_>) -> Option<String> {
     Some(format!(
         "{place} takes headers with underscores, so a browser's X_Beekeeper_Subject may pass for the guard's X-Beekeeper-Subject: \
          remove underscores_in_headers, or don't let the shop believe that header"
+    ))
+}
+
+/// With another protocol than WebSocket's, nginx becomes a tunnel, and asks nobody about what is in it.
+fn upgrades(shop: &ShopBlocks<'_>) -> Option<String> {
+    let place = shop.passes_any_upgrade()?;
+    Some(format!(
+        "{place} passes on whichever Upgrade a browser names. By h2c it could ask the shop for anything, and nobody would ask the guard: \
+         write `map $http_upgrade $websocket {{ ~*^websocket$ websocket; }}` into the http block, and there \
+         `proxy_set_header Upgrade $websocket;`"
     ))
 }
 
@@ -288,6 +299,29 @@ mod tests {
         let told = "let www.shop.example lead there by a server block of its own with return 301. If your shop leads shop.example to \
                     www.shop.example instead, write www.shop.example into shop in room.toml, and restart the room";
         assert!(warnings.iter().any(|warning| warning.ends_with(told)), "{warnings:?}");
+    }
+
+    #[test]
+    fn a_shop_that_takes_any_upgrade_is_told_that_it_can_be_reached_past_the_guard() {
+        let folder = tempfile::tempdir().unwrap();
+        let conf = folder.path().join("nginx.conf");
+        let guarded = format!("include {};", guard_file(&conf).display());
+        fs::create_dir(folder.path().join("conf.d")).unwrap();
+        let warned = |upgrade: &str| {
+            let shop = format!(
+                "server {{ {guarded} listen 443 ssl; server_name shop.example;
+                 location / {{ proxy_set_header Upgrade {upgrade}; }} }}"
+            );
+            fs::write(&conf, format!("events {{}} http {{ include conf.d/*.conf; {shop} }}")).unwrap();
+            let (webroot, certificate) = (folder.path(), Some(folder.path()));
+            let add = WhatToAdd { conf: &conf, shop_file: None, webroot, certificate };
+            let warnings = SetupPlan::of(add, &services(nobody(), nobody())).unwrap().warnings;
+            warnings
+                .iter()
+                .any(|warning| warning.contains("nginx.conf:2 passes on whichever Upgrade a browser names"))
+        };
+        assert!(warned("$http_upgrade"));
+        assert!(!warned("$websocket"));
     }
 
     #[test]

@@ -142,6 +142,21 @@ impl<'t> ShopBlocks<'t> {
         all.find(|found| is_on(*found, "underscores_in_headers"))
     }
 
+    /// Where the shop's program is asked for whichever protocol a browser names.
+    pub(crate) fn passes_any_upgrade(&self) -> Option<FoundDirective<'t>> {
+        let passes = |found: &FoundDirective<'_>| match found.directive.arguments() {
+            [header, value] => {
+                found.directive.name() == "proxy_set_header"
+                    && header.eq_ignore_ascii_case("upgrade")
+                    && ["$http_upgrade", "${http_upgrade}"].contains(&&*value.to_ascii_lowercase())
+            }
+            _ => false,
+        };
+        let inside = self.shown_by.iter().flat_map(|server| self.tree.everything_inside(*server));
+        let mut all = self.tree.inside(self.http).into_iter().chain(inside.map(|(_, inner)| inner));
+        all.find(passes)
+    }
+
     /// The lines of the http block that a server without such a line of its own would forget, when it gets the guard's.
     pub(crate) fn inherited(&self) -> String {
         const HIDDEN: [&str; 3] = ["proxy_hide_header", "fastcgi_hide_header", "uwsgi_hide_header"];
@@ -666,5 +681,32 @@ server { listen 443 ssl; server_name blog.example; }
         let blocks = ShopBlocks::find(&tree, "shop.example", None).unwrap();
         assert_eq!(blocks.inherited(), "", "nginx had forgotten it already");
         assert!(!blocks.keeps_answers_by_own_rules());
+    }
+    #[test]
+    fn a_shop_that_takes_any_upgrade_is_found() {
+        let takes = |http: &str, location: &str| {
+            let shop = format!(
+                "server {{ listen 443 ssl; server_name shop.example; location / {{ location /chat {{ {location} }} }} }}"
+            );
+            let other = "server { listen 443 ssl; server_name blog.example; proxy_set_header Upgrade $http_upgrade; }";
+            let machine = Machine::of(&[("blog", other), ("shop", &shop)], http);
+            let tree = machine.tree();
+            ShopBlocks::find(&tree, "shop.example", None)
+                .unwrap()
+                .passes_any_upgrade()
+                .map(|found| found.text())
+                == Some([http, location].concat().as_str())
+        };
+        for any in [
+            "proxy_set_header Upgrade $http_upgrade;",
+            "proxy_set_header UPGRADE \"$http_upgrade\";",
+            "proxy_set_header upgrade ${HTTP_UPGRADE};",
+        ] {
+            assert!(takes(any, "") && takes("", any), "{any}");
+        }
+        for only in ["", "proxy_set_header Upgrade $websocket;", "proxy_set_header Connection $http_upgrade;"]
+        {
+            assert!(!takes("", only), "{only}");
+        }
     }
 }

@@ -128,8 +128,9 @@ pub(crate) fn guard(shop: &ShopBlocks<'_>) -> String {
     const KEPT: &str = "    # A yes is kept for a second, under the cookie that it was given for.
     proxy_cache beekeeper_guard;
     open_file_cache max=10000 inactive=5s;
-    proxy_cache_key \"$proxy_host $bk_session $bk_end\";
-    proxy_cache_bypass $bk_pass;
+    proxy_cache_key \"$proxy_host $bk_session\";
+    proxy_cache_bypass $bk_pass $bk_end;
+    proxy_no_cache $bk_end;
     proxy_set_header X-Beekeeper-Cached-As $bk_session;";
     const ASKED: &str = "    # Your own rules for kept answers would hold for the guard's too, so it is asked about each request.
     proxy_cache off;";

@@ -29,7 +29,7 @@ const STAND_INS: [(&str, &str); 6] = [
     // Sessions that end soon, so that the visitor's does.
     (
         "sudoedit /etc/beekeeper/guard.toml",
-        "sudo sed -i -e \"/^bypass_path/s|]|, \\\"/health\\\"]|\" -e \"s/^# idle = .*/idle = \\\"1m\\\"/\" /etc/beekeeper/guard.toml",
+        "sudo sed -i -e \"s|^# bypass_path = .*|bypass_path = [\\\"/health\\\"]|\" -e \"s/^# idle = .*/idle = \\\"1m\\\"/\" /etc/beekeeper/guard.toml",
     ),
     (
         "sudoedit /etc/nginx/nginx.conf",
