@@ -213,7 +213,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         let Some(place) = place else {
             return self.newcomer(&room, request).await;
         };
-        match self.store.ledger().admission(place.token).await? {
+        match self.admission(&room, place.token).await? {
             None => self.waiting(&room, place, request).await,
             Some(admission) if room.still_lets_in(&admission, self.clock.now()) => {
                 let ticket = self.ticket_for_pass(&room, &place, Some(&admission), request).await;
@@ -224,6 +224,12 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             }
             Some(_) => self.newcomer(&room, request).await,
         }
+    }
+
+    /// The visitor's admission of this epoch. Whether the place is of this epoch is only what their cookie says.
+    async fn admission(&self, room: &Room, token: Token) -> PortResult<Option<Admission>> {
+        let admission = self.store.ledger().admission(token).await?;
+        Ok(admission.filter(|admission| room.is_of_this_epoch(admission)))
     }
 
     /// Makes the room's first keys, if that failed at the start. Whoever joins or comes for a pass makes them too, but a room that
@@ -498,7 +504,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
                 Admitted::Before(admission) => Some(admission),
             })
         } else {
-            self.store.ledger().admission(place.token).await
+            self.admission(room, place.token).await
         };
         let before = before.unwrap_or_else(|error| {
             // At worst the line releases this visitor later.

@@ -224,7 +224,7 @@ impl<A: AdmissionTable> RoomAdmin for MemoryLedger<A> {
         let now = self.line.now();
         let mut state = self.state.lock();
         let before = state.room.clone().at(now);
-        let after = before.changed(now, self.lead_time, |room| room.start_epoch(epoch));
+        let after = before.changed(now, self.lead_time, |room| room.start_epoch(epoch, now));
         state.close_count(&self.line, &before, now);
         state.valve_changed |= after.changes_valve_from(&before).is_some();
         state

@@ -97,9 +97,10 @@ pub async fn a_rehearsal_is_kept_until_it_is_removed<F: Fixture>() {
     store.hold(Some(Rate::MIN)).await.expect("hold");
     assert_eq!(store.room_now().await.expect("room").rehearsal, Some(mark));
     let epoch = "cd34".parse().expect("an epoch");
-    fixture.change_room(move |room| room.start_epoch(epoch)).await;
+    let began = fixture.now();
+    fixture.change_room(move |room| room.start_epoch(epoch, began)).await;
     let room = store.room_now().await.expect("room");
-    assert_eq!((room.rehearsal, room.epoch), (None, epoch));
+    assert_eq!((room.rehearsal, room.epoch, room.epoch_began), (None, epoch, Some(began)));
 }
 
 pub async fn of_concurrent_changes_none_is_lost<F: Fixture>() {

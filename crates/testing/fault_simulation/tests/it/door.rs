@@ -7,7 +7,7 @@ use fault_simulation::{InjectedFault, PortCall, World};
 use memory::LineBehaviour;
 use producer::{DoorAnswer, DoorRequest, PlaceLimit, ShownIn};
 use waitroom::ports::{Clock, Fault};
-use waitroom::{Place, RoomState};
+use waitroom::{Mode, Place, Room, RoomState};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const GET: DoorRequest<'_> = DoorRequest::GET;
@@ -155,6 +155,38 @@ fn a_visitor_who_was_overtaken_joins_again_with_the_same_token() {
     assert_eq!(world.waiting(), before + 1);
     visit_with(&mut world, &format!("bk_sale={rejoined}"));
     assert_eq!(world.waiting(), before + 1, "they join once");
+}
+
+/// Polls tell everybody the new epoch.
+#[test]
+fn whoever_writes_the_new_epoch_into_the_cookie_has_no_admission_of_the_old_one() {
+    let mut world = world();
+    let (_, cookie) = newcomer(&mut world);
+    world.run(2 * MINUTE);
+    assert!(is_to_shop(&visit_with(&mut world, &cookie)));
+    world.reset("next");
+    world.run(Duration::from_secs(2));
+    let rewritten = cookie.replace("ab12", "next");
+    let orders: [fn(&mut Room); 4] = [
+        |_| (),
+        |room| room.state = RoomState::Paused,
+        |room| room.turn(RoomState::Ended),
+        |room| (room.state, room.settings.mode) = (RoomState::On, Mode::Observe),
+    ];
+    for order in orders {
+        world.change_room(order);
+        world.run(Duration::from_secs(2));
+        let observes = world.room().observes();
+        let answer = visit_with(&mut world, &rewritten);
+        assert_eq!(is_to_shop(&answer), observes, "{answer:?}");
+        assert_eq!(answer.set_cookie.is_some(), observes, "who passes there is a newcomer");
+    }
+    // Those of the new epoch keep theirs.
+    world.change_room(|room| room.settings.mode = Mode::Line);
+    world.run(Duration::from_secs(2));
+    let (_, cookie) = newcomer(&mut world);
+    world.run(2 * MINUTE);
+    assert!(is_to_shop(&visit_with(&mut world, &cookie)));
 }
 
 /// Turns the room off, which everybody knows then.
