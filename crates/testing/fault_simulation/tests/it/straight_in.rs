@@ -190,3 +190,14 @@ fn after_a_kill_nobody_goes_in_for_what_is_not_known() {
     world.drain(10);
     assert_eq!(world.outcome().lost, []);
 }
+
+#[test]
+fn the_doors_open_again_while_an_end_is_some_days_ahead() {
+    let mut world = overflow(9, 600);
+    let ends = world.clock.now() + 3 * Duration::from_hours(24);
+    world.change_room(move |room| room.ends = Some(ends));
+    come_evenly(&mut world, 1800.0, MINUTE);
+    assert!(!world.room().quiet, "a line has formed");
+    come_evenly(&mut world, 60.0, 10 * MINUTE);
+    assert!(world.room().quiet);
+}
