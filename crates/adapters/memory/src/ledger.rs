@@ -102,8 +102,7 @@ impl<A: AdmissionTable> MemoryLedger<A> {
 
     /// The status of the line as it is now, which a store on one machine answers polls with.
     pub fn status(&self) -> LineStatus {
-        // An opening that has come changes nothing in it.
-        self.status_of(&self.kept_room())
+        self.status_of(&self.kept_room().at(self.line.now()))
     }
 
     pub(crate) fn status_of(&self, room: &Room) -> LineStatus {
