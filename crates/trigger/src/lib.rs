@@ -19,7 +19,7 @@ use tracing::field::{Empty, display};
 use tracing::{Instrument, Span};
 use waitroom::ports::{
     ActiveVisitors, Clock, Dispatch, EntryCount, Fault, LineLength, MinuteLog, NewcomerCount, PlanRecord,
-    Plans, PortError, PortResult, QuietSwitch, RoomReader, StatusBoard, StockCount, Store, TurnoutCount,
+    Plans, PortError, PortResult, QuietSwitch, Rescheduling, RoomReader, StatusBoard, StockCount, Store, TurnoutCount,
 };
 use waitroom::{
     CountedSlot, LineCount, LineCounts, LineStatus, LineTotals, Plan, Room, Slice, Timestamp, Turnout,
@@ -30,7 +30,7 @@ waitroom::used_ports! {
     /// What the trigger needs of a store.
     pub trait TriggerStore: Store<
         Line: LineLength,
-        Ledger: RoomReader + QuietSwitch + StockCount + Plans + NewcomerCount + EntryCount + TurnoutCount
+        Ledger: RoomReader + QuietSwitch + Rescheduling + StockCount + Plans + NewcomerCount + EntryCount + TurnoutCount
             + ActiveVisitors + StatusBoard + MinuteLog,
     >
 }
@@ -157,14 +157,22 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         Ok(report)
     }
 
-    /// The room, which ends first if nothing is left of its stock: a consumer could not end it, or nobody waited any more.
+    /// The room, which ends first if nothing is left of its stock: a consumer could not end it, or nobody waited any more. And in which
+    /// nothing is in force only later because a clock was ahead.
     async fn room_that_goes_on(&self) -> PortResult<Arc<Room>> {
-        let room = self.store.ledger().room_now().await?;
-        if room.stock.is_none() {
+        let ledger = self.store.ledger();
+        let room = ledger.room_now().await?;
+        let is_of_clock_ahead = room.is_of_clock_ahead(self.clock.now());
+        if room.stock.is_none() && !is_of_clock_ahead {
             return Ok(room);
         }
-        self.store.ledger().end_if_sold_out().await.unwrap_or_else(|error| warn(&error));
-        self.store.ledger().room_now().await
+        if room.stock.is_some() {
+            ledger.end_if_sold_out().await.unwrap_or_else(|error| warn(&error));
+        }
+        if is_of_clock_ahead {
+            ledger.reschedule().await.unwrap_or_else(|error| warn(&error));
+        }
+        ledger.room_now().await
     }
 
     /// Marks the room as quiet if nobody was in the line for a while, which turns off a closed room that was to. Wakes it if

@@ -129,6 +129,13 @@ pub trait QuietSwitch: Send + Sync {
     fn set_quiet(&self, quiet: bool) -> impl Future<Output = PortResult<()>> + Send;
 }
 
+/// Puts right what a clock that was ahead has written.
+pub trait Rescheduling: Send + Sync {
+    /// Puts in force what was ordered, as a change of the room that changes nothing else, if the room is
+    /// [of a clock that was ahead](Room::is_of_clock_ahead). The trigger, which calls this, plans the change itself.
+    fn reschedule(&self) -> impl Future<Output = PortResult<()>> + Send;
+}
+
 /// The counter behind the ticket numbers, which count the places in a line.
 pub trait TicketCounter: Send + Sync {
     /// Reserves the next `count` numbers for the caller and returns the first of them.

@@ -445,6 +445,7 @@ impl Room {
         let mut after = self.clone();
         change(&mut after);
         after.version = self.version.saturating_add(1);
+        after.epoch_began = after.epoch_began.map(|began| began.min(now));
         after.schedule_valve(self, now, lead_time);
         after
     }
@@ -482,6 +483,13 @@ impl Room {
         if wanted != before || self.valves.is_of_clock_ahead(&wanted, now) {
             self.valves.set(&before, &wanted, self.version, now, lead_time);
         }
+    }
+
+    /// Whether the room was changed by a clock that was ahead, and is set back now: what was ordered then would be in force only once it
+    /// says that time again. Any change puts that right.
+    pub fn is_of_clock_ahead(&self, now: Timestamp) -> bool {
+        self.epoch_began.is_some_and(|began| began > now)
+            || self.valves.is_of_clock_ahead(&self.wanted_valve(), now)
     }
 
     /// From when what is released changes: the first change of the valve that the room `before` did not have.
@@ -670,11 +678,17 @@ mod tests {
         room = room.changed(later, LEAD_TIME, |room| room.ends = Some(later + 2 * Duration::from_hours(1)));
         let now = Timestamp::from_millis(60_000);
         assert_eq!(room.valve_at(now).valve, Valve::Closed, "as it was then");
+        assert!(room.is_of_clock_ahead(now) && !room.is_of_clock_ahead(later));
         room = room.changed(now, LEAD_TIME, |room| room.turn(RoomState::On));
         assert_eq!(room.valve_at(now + LEAD_TIME + Duration::from_millis(100)).valve, room.valve());
         assert_eq!(room.valves.last().unwrap().valve, Valve::Closed, "it still ends");
         let again = room.changed(now, LEAD_TIME, |room| room.stretch = Stretch::MAX);
         assert_eq!(again.valves, room.valves);
+        assert!(!room.is_of_clock_ahead(now));
+        room = room.changed(later, LEAD_TIME, |room| room.start_epoch("cd34".parse().unwrap(), later));
+        assert!(room.is_of_clock_ahead(now));
+        room = room.changed(now, LEAD_TIME, |_| ());
+        assert_eq!((room.is_of_clock_ahead(now), room.epoch_began), (false, Some(now)));
     }
 
     /// A change of a room at 50 s, as stores make it.

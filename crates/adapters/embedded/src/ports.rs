@@ -10,7 +10,7 @@ use redb::{ReadTransaction, ReadableTable};
 use waitroom::ports::{
     ActiveVisitors, Admissions, Admitted, AuditTrail, ConsumerRun, Delivery, EntryCount, GuardReports,
     HelpCalls, HelpDesk, LineBack, LineFront, LineLength, LineStatusReader, NewcomerCount, PermitHolder,
-    Permits, PlanRecord, Plans, PortResult, QuietSwitch, Receipt, RoomAdmin, RoomReader, SliceProgress,
+    Permits, PlanRecord, Plans, PortResult, QuietSwitch, Receipt, Rescheduling, RoomAdmin, RoomReader, SliceProgress,
     Slices, StatusBoard, StockCount, Store, Taken, ThrottleMemory, ThrottleStore, TicketCounter,
     TurnoutCount,
 };
@@ -60,6 +60,12 @@ impl QuietSwitch for EmbeddedStore {
         }
         let mark = move |room: &mut Room| room.set_quiet(quiet);
         self.change_room("mark the room as quiet or awake", None, mark).await.map(drop)
+    }
+}
+
+impl Rescheduling for EmbeddedStore {
+    async fn reschedule(&self) -> PortResult<()> {
+        self.change_room("put in force what was ordered", None, |_| ()).await.map(drop)
     }
 }
 

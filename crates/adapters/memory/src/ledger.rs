@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use waitroom::ports::{
-    AuditTrail, PlanRecord, PortResult, QuietSwitch, RoomAdmin, RoomReader, Store, ThrottleMemory,
+    AuditTrail, PlanRecord, PortResult, QuietSwitch, Rescheduling, RoomAdmin, RoomReader, Store, ThrottleMemory,
     ThrottleStore,
 };
 use waitroom::{
@@ -204,6 +204,15 @@ impl<A: AdmissionTable> QuietSwitch for MemoryLedger<A> {
     async fn set_quiet(&self, quiet: bool) -> PortResult<()> {
         if self.room().await?.heeds_quiet(quiet) {
             self.change_room(|room| room.set_quiet(quiet));
+        }
+        Ok(())
+    }
+}
+
+impl<A: AdmissionTable> Rescheduling for MemoryLedger<A> {
+    async fn reschedule(&self) -> PortResult<()> {
+        if self.room().await?.is_of_clock_ahead(self.line.now()) {
+            self.change_room(|_| ());
         }
         Ok(())
     }

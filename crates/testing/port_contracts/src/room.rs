@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future;
-use waitroom::ports::{LineStatusReader, QuietSwitch, RoomReader, StatusBoard, ThrottleStore};
+use waitroom::ports::{LineStatusReader, QuietSwitch, Rescheduling, RoomReader, StatusBoard, ThrottleStore};
 use waitroom::{LineReach, LineStatus, Notice, Rate, RoomState, Valve};
 
 use crate::Fixture;
@@ -123,6 +123,16 @@ pub async fn a_quiet_room_is_woken_once<F: Fixture>() {
     let room = store.room_now().await.expect("room");
     assert!(quiet.quiet && !room.quiet);
     assert_eq!(room.version, quiet.version + 1, "in one write");
+}
+
+pub async fn what_a_right_clock_has_written_is_not_rescheduled<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.ledger();
+    let ends = fixture.now() + Duration::from_hours(72);
+    fixture.change_room(move |room| room.ends = Some(ends)).await;
+    let before = store.room_now().await.expect("room");
+    store.reschedule().await.expect("reschedule");
+    assert_eq!(store.room_now().await.expect("room"), before);
 }
 
 pub async fn the_throttle_can_hold_the_rate_down_and_end_that<F: Fixture>() {
