@@ -414,17 +414,18 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             // visitor who made up a ticket gains nothing. If the visitor was not lost, nothing breaks, because
             // admitting is idempotent.
             //
-            // A visitor with an invented cookie gets a new place here, so the limit counts it. A place that the room gave out was
-            // counted then. Beyond the limit, the visitor keeps waiting with the old place, and the page asks again later. The same
-            // goes for a room that takes no newcomers, as whom an invented cookie would let somebody join.
-            let may_be_newcomer = request.limit.is_some() || !room.takes_newcomers();
-            let is_proven = may_be_newcomer && self.is_proven(room, &place, request).await;
+            // Without a proof, both the token and the ticket are what the visitor wrote: somebody else's token may be known by their
+            // help code. So such a place gets a new one, and the limit counts it. A place that the room gave out was counted then.
+            // Beyond the limit, the visitor keeps waiting with the old place, and the page asks again later. The same goes for a room
+            // that takes no newcomers, as whom an invented cookie would let somebody join.
+            let is_proven = self.is_proven(room, &place, request).await;
             if !is_proven && !room.takes_newcomers() {
                 return Ok(Outcome::Answered(DoorAnswer::wait(&place)));
             }
+            let token = if is_proven { place.token } else { self.tokens.token()? };
             let limit = request.limit.filter(|_| !is_proven);
             if let Ok(counted) = CountedPlace::take(limit) {
-                return self.enter_or_join(room, place.token, counted, request).await;
+                return self.enter_or_join(room, token, counted, request).await;
             }
         }
         let scarce = if request.runs_no_script { self.scarce(room, &place).await } else { None };
