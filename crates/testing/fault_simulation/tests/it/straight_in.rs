@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use fault_simulation::{InjectedFault, PortCall, World};
 use memory::LineBehaviour;
+use producer::DoorRequest;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use waitroom::ports::Clock;
@@ -200,4 +201,17 @@ fn the_doors_open_again_while_an_end_is_some_days_ahead() {
     assert!(!world.room().quiet, "a line has formed");
     come_evenly(&mut world, 60.0, 10 * MINUTE);
     assert!(world.room().quiet);
+}
+
+/// As after a snapshot of the disk was put back.
+#[test]
+fn whoever_went_straight_in_and_whose_admission_was_lost_goes_in_again() {
+    let went_in = overflow(10, 600).request(&DoorRequest::GET).unwrap();
+    let place = went_in.set_cookie.as_deref().unwrap().split(';').next().unwrap();
+    let mut world = overflow(11, 600);
+    let again = world.request(&DoorRequest { cookies: &[place], ..DoorRequest::GET }).unwrap();
+    assert!(again.location.unwrap().contains("bk_pass="));
+    let token = |cookie: &str| cookie.split('-').nth(1).unwrap().to_owned();
+    assert_ne!(token(&again.set_cookie.unwrap()), token(place), "it isn't proven");
+    assert_eq!((world.outcome().straight, world.waiting()), (1, 0));
 }
