@@ -4,8 +4,8 @@
 //!
 //! The trigger keeps nothing in memory, and may run twice, late, or be killed at any point. It writes the plans that are
 //! [due](Plan::due). Of two triggers, only one can write the plan with a given number. Then the trigger starts a consumer
-//! for every slice of every window that is not over, also of windows that an earlier run planned. A second consumer for
-//! the same slice cannot take it and ends.
+//! for every slice of the windows that are not over: of those that it planned, and of the [latest two](Plans::recent) before.
+//! A second consumer for the same slice cannot take it and ends.
 
 mod space;
 
@@ -260,7 +260,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         }
     }
 
-    /// Writes the plans that are due, and starts a consumer for each slice of every window that is not over.
+    /// Writes the plans that are due, and starts a consumer for each slice of the latest windows that are not over.
     async fn plan_and_send(
         &self,
         room: &Room,

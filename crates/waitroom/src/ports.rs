@@ -382,7 +382,9 @@ pub trait HelpDesk: HelpCalls {
 
 /// The plans of the windows.
 pub trait Plans: Send + Sync {
-    /// The latest plans, newest first, at most two.
+    /// The latest plans, newest first, at most two. More aren't needed: while nothing changes two windows are the two minutes after which
+    /// [somebody was overtaken](crate::overtaken_before) or a line [was empty](crate::was_empty); and a plan that is older was stopped,
+    /// is over, or has its consumers from the run that wrote it.
     fn recent(&self) -> impl Future<Output = PortResult<Vec<PlanRecord>>> + Send;
 
     /// Writes the plan unless there is one with its number, and returns whether it did.
@@ -560,7 +562,8 @@ pub trait RoomAdmin: Send + Sync {
     fn start_epoch(&self, epoch: Epoch, who: Author) -> impl Future<Output = PortResult<u64>> + Send;
 }
 
-/// Reads the audit trail. Every change of the room adds to it: [`RoomAdmin`] and [`ThrottleStore::hold`].
+/// Reads the audit trail. What somebody orders adds to it ([`RoomAdmin`], [`HelpDesk`], [`KeyAdmin`]), and what the throttle or a stock
+/// that is sold changes. What the room notes about itself doesn't: that it's quiet, its turnout, how fast a full shop lets in.
 pub trait AuditTrail: Send + Sync {
     /// The latest entries, oldest first, at most `most`. A room keeps [`AuditEntry::KEPT`].
     fn entries(&self, most: u16) -> impl Future<Output = PortResult<Vec<AuditEntry>>> + Send;
