@@ -34,7 +34,7 @@ impl<L: PollLedger, C: Clock> Poll<L, C> {
     pub async fn poll<'a>(&self, cookies: impl IntoIterator<Item = &'a str>) -> PortResult<PollAnswer> {
         let room = self.ledger.room().await?;
         let place = place(&room, cookies);
-        let visitor = self.visitor(place).await?;
+        let visitor = self.visitor(&room, place).await?;
         let line = self.ledger.line_status(&room).await?;
         Ok(PollAnswer::new(&room, &line, visitor))
     }
@@ -50,14 +50,14 @@ impl<L: PollLedger, C: Clock> Poll<L, C> {
     pub async fn client<'a>(&self, cookies: impl IntoIterator<Item = &'a str>) -> PortResult<ClientAnswer> {
         let room = self.ledger.room().await?;
         let place = place(&room, cookies);
-        let visitor = self.visitor(place).await?;
+        let visitor = self.visitor(&room, place).await?;
         Ok(ClientAnswer::new(&room, place.is_some(), visitor))
     }
 
-    async fn visitor(&self, place: Option<Place>) -> PortResult<VisitorState> {
+    async fn visitor(&self, room: &Room, place: Option<Place>) -> PortResult<VisitorState> {
         let Some(place) = place else { return Ok(VisitorState::Newcomer) };
         let admission = self.ledger.admission(place.token).await?;
-        Ok(VisitorState::of(admission.as_ref(), self.clock.now()))
+        Ok(VisitorState::of(room, admission.as_ref(), self.clock.now()))
     }
 }
 

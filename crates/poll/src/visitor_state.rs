@@ -1,4 +1,4 @@
-use waitroom::{Admission, Timestamp};
+use waitroom::{Admission, Room, Timestamp};
 
 /// The state of a visitor in the room, from their place and the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,9 +13,9 @@ pub enum VisitorState {
 }
 
 impl VisitorState {
-    /// The state of a visitor who has a place.
-    pub fn of(admission: Option<&Admission>, now: Timestamp) -> Self {
-        match admission {
+    /// The state of a visitor who has a place in this room, and whom the ledger has admitted so.
+    pub fn of(room: &Room, admission: Option<&Admission>, now: Timestamp) -> Self {
+        match admission.filter(|admission| room.is_of_this_epoch(admission)) {
             None => Self::Waiting,
             Some(admission) if admission.is_valid(now) => Self::Admitted { until: admission.expires },
             Some(_) => Self::Newcomer,
@@ -25,17 +25,20 @@ impl VisitorState {
 
 #[cfg(test)]
 mod tests {
-    use waitroom::{AdmittedBy, Ticket};
+    use waitroom::{AdmittedBy, Ticket, fixture};
 
     use super::*;
 
     #[test]
-    fn an_expired_admission_makes_a_newcomer() {
-        let at = Timestamp::from_millis;
+    fn an_expired_admission_makes_a_newcomer_and_one_of_another_epoch_is_none() {
+        let (at, mut room) = (Timestamp::from_millis, fixture::room(300));
         let admission =
             Admission { ticket: Ticket::new(1).unwrap(), by: AdmittedBy::Door, at: at(0), expires: at(100) };
-        assert_eq!(VisitorState::of(None, at(50)), VisitorState::Waiting);
-        assert_eq!(VisitorState::of(Some(&admission), at(99)), VisitorState::Admitted { until: at(100) });
-        assert_eq!(VisitorState::of(Some(&admission), at(100)), VisitorState::Newcomer);
+        assert_eq!(VisitorState::of(&room, None, at(50)), VisitorState::Waiting);
+        let state = |room: &Room, now| VisitorState::of(room, Some(&admission), at(now));
+        assert_eq!(state(&room, 99), VisitorState::Admitted { until: at(100) });
+        assert_eq!(state(&room, 100), VisitorState::Newcomer);
+        room.start_epoch("cd34".parse().unwrap(), at(1));
+        assert_eq!(state(&room, 99), VisitorState::Waiting);
     }
 }

@@ -18,7 +18,7 @@ mod request;
 mod tokens;
 
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future;
@@ -79,6 +79,20 @@ pub struct Producer<S, C, T> {
     keys: PassKeys,
     proofs: Proofs,
     refusals: RefusalLog,
+}
+
+/// What a visit leads to within the time that a visitor waits for the door.
+enum Outcome {
+    Answered(DoorAnswer),
+    Joined(Joined),
+}
+
+/// The line has stored a place, which its visitor hasn't got yet.
+struct Joined {
+    room: Arc<Room>,
+    place: Place,
+    /// Whether they would have gone straight in, had there been room.
+    got_no_permit: bool,
 }
 
 /// Below which ticket visitors of an epoch were overtaken, as it was at this time.
@@ -167,21 +181,16 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// The answer, or an error if it takes too long. A visitor whose join was not confirmed by then gets a new place when
     /// they come again.
     pub async fn answer(&self, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
-        let joined = AtomicBool::new(false);
-        let mut answer = pin!(self.answer_in_any_time(request, &joined));
-        match within(&self.clock, Self::LONGEST_WAIT, answer.as_mut()).await {
-            Some(answered) => answered,
-            // Their place is in the line. What follows has limits of its own.
-            None if joined.load(Ordering::Relaxed) => answer.await,
-            None => Err(ProducerError::Late(Self::LONGEST_WAIT)),
+        let outcome = pin!(self.outcome(request));
+        let late = ProducerError::Late(Self::LONGEST_WAIT);
+        match within(&self.clock, Self::LONGEST_WAIT, outcome).await.ok_or(late)?? {
+            Outcome::Answered(answer) => Ok(answer),
+            // What is left to do has limits of its own: a place that is stored is always handed out.
+            Outcome::Joined(joined) => Ok(self.welcome(&joined, request.path).await),
         }
     }
 
-    async fn answer_in_any_time(
-        &self,
-        request: &DoorRequest<'_>,
-        joined: &AtomicBool,
-    ) -> Result<DoorAnswer, ProducerError> {
+    async fn outcome(&self, request: &DoorRequest<'_>) -> Result<Outcome, ProducerError> {
         let room = self.store.ledger().room().await?;
         // For the span of the request, which the program around creates.
         Span::current().record("epoch", display(room.epoch));
@@ -189,32 +198,38 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             ShownIn::Window => {}
             ShownIn::Nothing => {
                 self.make_keys(&room).await;
-                return Ok(DoorAnswer::look());
+                return Ok(Outcome::Answered(DoorAnswer::look()));
             }
-            ShownIn::Frame => return Ok(DoorAnswer::in_frame()),
+            ShownIn::Frame => return Ok(Outcome::Answered(DoorAnswer::in_frame())),
         }
         let place = Place::find(&room.settings.room, room.epoch, request.cookies.iter().copied());
         let place = place.filter(|place| !Self::is_used_up(&room, place, request));
         if room.lets_everybody_through() {
-            return self.straight_to_shop(&room, place, request).await;
+            return self.straight_to_shop(&room, place, request).await.map(Outcome::Answered);
         }
         if room.observes() {
-            return self.observe(&room, place, request).await;
+            return self.observe(&room, place, request).await.map(Outcome::Answered);
         }
         let Some(place) = place else {
-            return self.newcomer(&room, request, joined).await;
+            return self.newcomer(&room, request).await;
         };
-        match self.store.ledger().admission(place.token).await? {
-            None => self.waiting(&room, place, request, joined).await,
+        match self.admission(&room, place.token).await? {
+            None => self.waiting(&room, place, request).await,
             Some(admission) if room.still_lets_in(&admission, self.clock.now()) => {
                 let ticket = self.ticket_for_pass(&room, &place, Some(&admission), request).await;
                 let window = window_of(&admission);
                 let to_shop = self.to_shop(&room, place.token, ticket, window, request).await?;
                 self.count_entry(&room, place.token, &admission).await;
-                Ok(to_shop)
+                Ok(Outcome::Answered(to_shop))
             }
-            Some(_) => self.newcomer(&room, request, joined).await,
+            Some(_) => self.newcomer(&room, request).await,
         }
+    }
+
+    /// The visitor's admission of this epoch. Whether the place is of this epoch is only what their cookie says.
+    async fn admission(&self, room: &Room, token: Token) -> PortResult<Option<Admission>> {
+        let admission = self.store.ledger().admission(token).await?;
+        Ok(admission.filter(|admission| room.is_of_this_epoch(admission)))
     }
 
     /// Makes the room's first keys, if that failed at the start. Whoever joins or comes for a pass makes them too, but a room that
@@ -236,38 +251,31 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         room.settings.active.is_some() && request.again.is_some_and(is_theirs)
     }
 
-    async fn newcomer(
-        &self,
-        room: &Room,
-        request: &DoorRequest<'_>,
-        joined: &AtomicBool,
-    ) -> Result<DoorAnswer, ProducerError> {
+    async fn newcomer(&self, room: &Arc<Room>, request: &DoorRequest<'_>) -> Result<Outcome, ProducerError> {
         if !room.takes_newcomers() {
-            return Ok(DoorAnswer::too_late(room, None));
+            return Ok(Outcome::Answered(DoorAnswer::too_late(room, None)));
         }
         match CountedPlace::take(request.limit) {
-            Ok(counted) => self.enter_or_join(room, self.tokens.token()?, counted, request, joined).await,
-            Err(wait) => Ok(DoorAnswer::too_many(wait)),
+            Ok(counted) => self.enter_or_join(room, self.tokens.token()?, counted, request).await,
+            Err(wait) => Ok(Outcome::Answered(DoorAnswer::too_many(wait))),
         }
     }
 
-    /// Straight in, if nobody waits and there is a permit, or else into the line. The browser gets a place only after the line has
-    /// stored it, which sets `joined`.
+    /// Straight in, if nobody waits and there is a permit, or else into the line.
     async fn enter_or_join(
         &self,
-        room: &Room,
+        room: &Arc<Room>,
         token: Token,
         counted: CountedPlace<'_>,
         request: &DoorRequest<'_>,
-        joined: &AtomicBool,
-    ) -> Result<DoorAnswer, ProducerError> {
+    ) -> Result<Outcome, ProducerError> {
         match self.permit(room).await {
-            Some(true) => self.straight_in(room, token, counted, request).await,
+            Some(true) => self.straight_in(room, token, counted, request).await.map(Outcome::Answered),
             permit => {
                 let place = Place { epoch: room.epoch, token, ticket: self.ticket(room.epoch).await? };
                 counted.store(self.store.line().join(place)).await?;
-                joined.store(true, Ordering::Relaxed);
-                Ok(self.welcome(room, &place, request.path, permit.is_some()).await)
+                let room = Arc::clone(room);
+                Ok(Outcome::Joined(Joined { room, place, got_no_permit: permit.is_some() }))
             }
         }
     }
@@ -330,16 +338,11 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         to_shop.handing_out(&place, None, &room.settings.room, self.scheme, request.path)
     }
 
-    /// Hands out a place that the line has stored. `got_no_permit` if they would have gone straight in, had there been room.
-    async fn welcome(
-        &self,
-        room: &Room,
-        place: &Place,
-        path: Option<&str>,
-        got_no_permit: bool,
-    ) -> DoorAnswer {
+    /// Hands out a place that the line has stored.
+    async fn welcome(&self, joined: &Joined, path: Option<&str>) -> DoorAnswer {
+        let Joined { room, place, got_no_permit } = joined;
         self.refusals.note_join(self.clock.now());
-        let wake = pin!(self.wake(got_no_permit));
+        let wake = pin!(self.wake(*got_no_permit));
         let prove = pin!(self.proofs.prove(self.keys_of(room), place, self.clock.now()));
         let (woken, proof) = future::join(
             within(&self.clock, Self::LONGEST_WAIT, wake),
@@ -395,38 +398,41 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
 
     async fn waiting(
         &self,
-        room: &Room,
+        room: &Arc<Room>,
         place: Place,
         request: &DoorRequest<'_>,
-        joined: &AtomicBool,
-    ) -> Result<DoorAnswer, ProducerError> {
+    ) -> Result<Outcome, ProducerError> {
         if request.asks_for_help && self.is_proven(room, &place, request).await {
-            return self.help(room, place).await;
+            return self.help(room, place).await.map(Outcome::Answered);
         }
         if room.is_over() {
-            return Ok(DoorAnswer::too_late(room, Some(&place)));
+            return Ok(Outcome::Answered(DoorAnswer::too_late(room, Some(&place))));
         }
-        if self.was_passed(room.epoch, place.ticket).await? {
+        // Nobody is in line before them while the doors are open. Nor was whoever went straight in, if their admission was lost: their
+        // number is the first one, and is never overtaken.
+        let goes_straight_in = room.quiet && room.lets_straight_in();
+        if goes_straight_in || self.was_passed(room.epoch, place.ticket).await? {
             // The line may have lost the visitor, although it promises delivery at least once. Or the ledger may
             // have deleted an old admission. So the same token joins again, at the back, with a new ticket. A
             // visitor who made up a ticket gains nothing. If the visitor was not lost, nothing breaks, because
             // admitting is idempotent.
             //
-            // A visitor with an invented cookie gets a new place here, so the limit counts it. A place that the room gave out was
-            // counted then. Beyond the limit, the visitor keeps waiting with the old place, and the page asks again later. The same
-            // goes for a room that takes no newcomers, as whom an invented cookie would let somebody join.
-            let may_be_newcomer = request.limit.is_some() || !room.takes_newcomers();
-            let is_proven = may_be_newcomer && self.is_proven(room, &place, request).await;
+            // Without a proof, both the token and the ticket are what the visitor wrote: somebody else's token may be known by their
+            // help code. So such a place gets a new one, and the limit counts it. A place that the room gave out was counted then.
+            // Beyond the limit, the visitor keeps waiting with the old place, and the page asks again later. The same goes for a room
+            // that takes no newcomers, as whom an invented cookie would let somebody join.
+            let is_proven = self.is_proven(room, &place, request).await;
             if !is_proven && !room.takes_newcomers() {
-                return Ok(DoorAnswer::wait(&place));
+                return Ok(Outcome::Answered(DoorAnswer::wait(&place)));
             }
+            let token = if is_proven { place.token } else { self.tokens.token()? };
             let limit = request.limit.filter(|_| !is_proven);
             if let Ok(counted) = CountedPlace::take(limit) {
-                return self.enter_or_join(room, place.token, counted, request, joined).await;
+                return self.enter_or_join(room, token, counted, request).await;
             }
         }
         let scarce = if request.runs_no_script { self.scarce(room, &place).await } else { None };
-        Ok(scarce.unwrap_or_else(|| DoorAnswer::wait(&place)))
+        Ok(Outcome::Answered(scarce.unwrap_or_else(|| DoorAnswer::wait(&place))))
     }
 
     /// Says that the line is longer than what is left of the stock, if it is for this place. The waiting page is a file, and says so
@@ -502,7 +508,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
                 Admitted::Before(admission) => Some(admission),
             })
         } else {
-            self.store.ledger().admission(place.token).await
+            self.admission(room, place.token).await
         };
         let before = before.unwrap_or_else(|error| {
             // At worst the line releases this visitor later.

@@ -18,7 +18,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         request: &DoorRequest<'_>,
     ) -> Result<DoorAnswer, ProducerError> {
         let Some(place) = place else { return self.observe_newcomer(room, request).await };
-        let known = match self.in_short(self.store.ledger().admission(place.token)).await {
+        let known = match self.in_short(self.admission(room, place.token)).await {
             Some(Ok(None)) if self.is_proven(room, &place, request).await => {
                 self.out_of_line(room, &place).await
             }

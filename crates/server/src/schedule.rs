@@ -61,8 +61,14 @@ impl<C: Clock> Minutes<C> {
     }
 }
 
-/// Runs every `minute`, and whenever the valve changes, until dropped. Consumers that run then go on until the `end`.
+/// Releases visitors and removes old records every `minute`, until dropped. Consumers that run then go on until the `end`.
 pub async fn run(store: EmbeddedStore, minute: Duration, end: watch::Receiver<()>) {
+    // Side by side: after a room has stood for weeks there is much to remove, and nobody waits for that to be released.
+    tokio::join!(release(store.clone(), minute, end), remove_old(store, minute));
+}
+
+/// Also runs whenever the valve changes.
+async fn release(store: EmbeddedStore, minute: Duration, end: watch::Receiver<()>) {
     let tasks = Tasks { store: store.clone(), end };
     let trigger = Trigger::new(store.clone(), SystemClock, tasks, minute);
     let mut minutes = Minutes::begun(SystemClock, minute);
@@ -72,9 +78,13 @@ pub async fn run(store: EmbeddedStore, minute: Duration, end: watch::Receiver<()
             () = store.valve_changed() => TriggerCause::Change,
         };
         drop(trigger.run(cause).await);
-        if cause == TriggerCause::Change {
-            continue;
-        }
+    }
+}
+
+async fn remove_old(store: EmbeddedStore, minute: Duration) {
+    let mut minutes = Minutes::begun(SystemClock, minute);
+    loop {
+        minutes.tick().await;
         if let Err(error) = store.sweep().await {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(error, "could not remove old records; the next minute tries again");

@@ -4,8 +4,8 @@
 //!
 //! The trigger keeps nothing in memory, and may run twice, late, or be killed at any point. It writes the plans that are
 //! [due](Plan::due). Of two triggers, only one can write the plan with a given number. Then the trigger starts a consumer
-//! for every slice of every window that is not over, also of windows that an earlier run planned. A second consumer for
-//! the same slice cannot take it and ends.
+//! for every slice of the windows that are not over: of those that it planned, and of the [latest two](Plans::recent) before.
+//! A second consumer for the same slice cannot take it and ends.
 
 mod space;
 
@@ -19,7 +19,7 @@ use tracing::field::{Empty, display};
 use tracing::{Instrument, Span};
 use waitroom::ports::{
     ActiveVisitors, Clock, Dispatch, EntryCount, Fault, LineLength, MinuteLog, NewcomerCount, PlanRecord,
-    Plans, PortError, PortResult, QuietSwitch, RoomReader, StatusBoard, StockCount, Store, TurnoutCount,
+    Plans, PortError, PortResult, QuietSwitch, Rescheduling, RoomReader, StatusBoard, StockCount, Store, TurnoutCount,
 };
 use waitroom::{
     CountedSlot, LineCount, LineCounts, LineStatus, LineTotals, Plan, Room, Slice, Timestamp, Turnout,
@@ -30,7 +30,7 @@ waitroom::used_ports! {
     /// What the trigger needs of a store.
     pub trait TriggerStore: Store<
         Line: LineLength,
-        Ledger: RoomReader + QuietSwitch + StockCount + Plans + NewcomerCount + EntryCount + TurnoutCount
+        Ledger: RoomReader + QuietSwitch + Rescheduling + StockCount + Plans + NewcomerCount + EntryCount + TurnoutCount
             + ActiveVisitors + StatusBoard + MinuteLog,
     >
 }
@@ -157,14 +157,22 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         Ok(report)
     }
 
-    /// The room, which ends first if nothing is left of its stock: a consumer could not end it, or nobody waited any more.
+    /// The room, which ends first if nothing is left of its stock: a consumer could not end it, or nobody waited any more. And in which
+    /// nothing is in force only later because a clock was ahead.
     async fn room_that_goes_on(&self) -> PortResult<Arc<Room>> {
-        let room = self.store.ledger().room_now().await?;
-        if room.stock.is_none() {
+        let ledger = self.store.ledger();
+        let room = ledger.room_now().await?;
+        let is_of_clock_ahead = room.is_of_clock_ahead(self.clock.now());
+        if room.stock.is_none() && !is_of_clock_ahead {
             return Ok(room);
         }
-        self.store.ledger().end_if_sold_out().await.unwrap_or_else(|error| warn(&error));
-        self.store.ledger().room_now().await
+        if room.stock.is_some() {
+            ledger.end_if_sold_out().await.unwrap_or_else(|error| warn(&error));
+        }
+        if is_of_clock_ahead {
+            ledger.reschedule().await.unwrap_or_else(|error| warn(&error));
+        }
+        ledger.room_now().await
     }
 
     /// Marks the room as quiet if nobody was in the line for a while, which turns off a closed room that was to. Wakes it if
@@ -252,7 +260,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         }
     }
 
-    /// Writes the plans that are due, and starts a consumer for each slice of every window that is not over.
+    /// Writes the plans that are due, and starts a consumer for each slice of the latest windows that are not over.
     async fn plan_and_send(
         &self,
         room: &Room,

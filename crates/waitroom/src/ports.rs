@@ -129,6 +129,13 @@ pub trait QuietSwitch: Send + Sync {
     fn set_quiet(&self, quiet: bool) -> impl Future<Output = PortResult<()>> + Send;
 }
 
+/// Puts right what a clock that was ahead has written.
+pub trait Rescheduling: Send + Sync {
+    /// Puts in force what was ordered, as a change of the room that changes nothing else, if the room is
+    /// [of a clock that was ahead](Room::is_of_clock_ahead). The trigger, which calls this, plans the change itself.
+    fn reschedule(&self) -> impl Future<Output = PortResult<()>> + Send;
+}
+
 /// The counter behind the ticket numbers, which count the places in a line.
 pub trait TicketCounter: Send + Sync {
     /// Reserves the next `count` numbers for the caller and returns the first of them.
@@ -375,7 +382,9 @@ pub trait HelpDesk: HelpCalls {
 
 /// The plans of the windows.
 pub trait Plans: Send + Sync {
-    /// The latest plans, newest first, at most two.
+    /// The latest plans, newest first, at most two. More aren't needed: while nothing changes two windows are the two minutes after which
+    /// [somebody was overtaken](crate::overtaken_before) or a line [was empty](crate::was_empty); and a plan that is older was stopped,
+    /// is over, or has its consumers from the run that wrote it.
     fn recent(&self) -> impl Future<Output = PortResult<Vec<PlanRecord>>> + Send;
 
     /// Writes the plan unless there is one with its number, and returns whether it did.
@@ -562,7 +571,8 @@ pub trait RoomAdmin: Send + Sync {
     fn start_epoch(&self, epoch: Epoch, who: Author) -> impl Future<Output = PortResult<u64>> + Send;
 }
 
-/// Reads the audit trail. Every change of the room adds to it: [`RoomAdmin`] and [`ThrottleStore::hold`].
+/// Reads the audit trail. What somebody orders adds to it ([`RoomAdmin`], [`HelpDesk`], [`KeyAdmin`]), and what the throttle or a stock
+/// that is sold changes. What the room notes about itself doesn't: that it's quiet, its turnout, how fast a full shop lets in.
 pub trait AuditTrail: Send + Sync {
     /// The latest entries, oldest first, at most `most`. A room keeps [`AuditEntry::KEPT`].
     fn entries(&self, most: u16) -> impl Future<Output = PortResult<Vec<AuditEntry>>> + Send;

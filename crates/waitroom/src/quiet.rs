@@ -17,7 +17,7 @@ pub fn was_empty(room: &Room, recent: &[PlanRecord], now: Timestamp, minute: Dur
 
 /// Whether everybody who was released in the latest minute had hardly waited: then there is room for more, and the doors may let
 /// newcomers straight in. `waiting` is the line's count, and `longest_wait` that of the minute. It tells of the line only while no
-/// change of the valve is ahead.
+/// change of the valve is near: one that was ordered, and not an end in some days.
 ///
 /// Whoever came just before that is released by slices that share the permits with the doors.
 pub fn hardly_waited(
@@ -28,7 +28,8 @@ pub fn hardly_waited(
     minute: Duration,
 ) -> bool {
     let ValveChange { from, valve } = room.valve_at(now);
-    let is_line = matches!(valve, Valve::Open(_)) && room.valves.after(from).is_none();
+    let is_near = |change: ValveChange| change.from <= now + minute * 2;
+    let is_line = matches!(valve, Valve::Open(_)) && !room.valves.after(from).is_some_and(is_near);
     let under_it = recent.iter().filter(|record| record.plan.valve_from == from);
     let released_for: Duration = under_it.map(|record| released_for(room, record, now, minute)).sum();
     let share = minute / room.rate().get();
@@ -91,5 +92,9 @@ mod tests {
         let rate = crate::Rate::new(600).unwrap();
         let faster = slow.changed(now - seconds(9), seconds(1), |room| room.settings.rate = rate);
         assert!(!hardly_waited(&faster, &recent, (0, None), now, MINUTE), "it tells of another rate");
+        for (ahead, expected) in [(2 * MINUTE, false), (MINUTE * 60 * 24 * 3, true)] {
+            let ends = room(600).changed(START, seconds(1), |room| room.ends = Some(now + ahead));
+            assert_eq!(hardly_waited(&ends, &recent, (0, None), now, MINUTE), expected, "an end in {ahead:?}");
+        }
     }
 }

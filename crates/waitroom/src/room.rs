@@ -20,6 +20,10 @@ pub struct Room {
     /// The room's own URL, under which its routes are. It is also the issuer of its passes.
     pub url: WebUrl,
     pub epoch: Epoch,
+    /// When its epoch began, by the clock that is farthest behind of those that admit visitors. `None` in a room that was never reset,
+    /// or was before this was kept.
+    #[serde(default)]
+    pub epoch_began: Option<Timestamp>,
     pub state: RoomState,
     /// When a paused room turns on by itself. Stores keep the room as it was ordered, and return it as it is [`Room::at`]
     /// the time of reading. So nothing has to run at this instant.
@@ -87,6 +91,7 @@ impl Room {
             settings,
             url,
             epoch,
+            epoch_began: None,
             state: RoomState::On,
             opens: None,
             closes: None,
@@ -208,8 +213,8 @@ impl Room {
     }
 
     /// What a reset does. It ends a rehearsal too.
-    pub fn start_epoch(&mut self, epoch: Epoch) {
-        (self.epoch, self.rehearsal) = (epoch, None);
+    pub fn start_epoch(&mut self, epoch: Epoch, began: Timestamp) {
+        (self.epoch, self.epoch_began, self.rehearsal) = (epoch, Some(began), None);
     }
 
     /// Whether whom this room counts from now on are others than those of `before`: of another epoch, or of a rehearsal.
@@ -299,6 +304,12 @@ impl Room {
     /// How many may be in the shop at once. Visitors of a rehearsal don't go there, so it doesn't hold them up.
     pub fn active_limit(&self) -> Option<&ActiveLimit> {
         self.settings.active.as_ref().filter(|_| self.rehearsal.is_none())
+    }
+
+    /// Whether this admission was made since the last reset. One from before counts as none, also for whoever writes the epoch of today
+    /// into the cookie.
+    pub fn is_of_this_epoch(&self, admission: &Admission) -> bool {
+        self.epoch_began.is_none_or(|began| admission.at >= began)
     }
 
     /// Whether somebody with this admission may still enter. A limit of active visitors counts on it that nobody comes later than the room
@@ -434,6 +445,7 @@ impl Room {
         let mut after = self.clone();
         change(&mut after);
         after.version = self.version.saturating_add(1);
+        after.epoch_began = after.epoch_began.map(|began| began.min(now));
         after.schedule_valve(self, now, lead_time);
         after
     }
@@ -473,6 +485,13 @@ impl Room {
         }
     }
 
+    /// Whether the room was changed by a clock that was ahead, and is set back now: what was ordered then would be in force only once it
+    /// says that time again. Any change puts that right.
+    pub fn is_of_clock_ahead(&self, now: Timestamp) -> bool {
+        self.epoch_began.is_some_and(|began| began > now)
+            || self.valves.is_of_clock_ahead(&self.wanted_valve(), now)
+    }
+
     /// From when what is released changes: the first change of the valve that the room `before` did not have.
     pub fn changes_valve_from(&self, before: &Self) -> Option<Timestamp> {
         self.valves.first_not_in(&before.valves).map(|change| change.from)
@@ -492,7 +511,7 @@ impl Room {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
+    use crate::{AdmittedBy, Ticket, fixture};
 
     const LEAD_TIME: Duration = ValveSchedule::LEAD_TIME_IN_ONE_PROCESS;
 
@@ -659,11 +678,17 @@ mod tests {
         room = room.changed(later, LEAD_TIME, |room| room.ends = Some(later + 2 * Duration::from_hours(1)));
         let now = Timestamp::from_millis(60_000);
         assert_eq!(room.valve_at(now).valve, Valve::Closed, "as it was then");
+        assert!(room.is_of_clock_ahead(now) && !room.is_of_clock_ahead(later));
         room = room.changed(now, LEAD_TIME, |room| room.turn(RoomState::On));
         assert_eq!(room.valve_at(now + LEAD_TIME + Duration::from_millis(100)).valve, room.valve());
         assert_eq!(room.valves.last().unwrap().valve, Valve::Closed, "it still ends");
         let again = room.changed(now, LEAD_TIME, |room| room.stretch = Stretch::MAX);
         assert_eq!(again.valves, room.valves);
+        assert!(!room.is_of_clock_ahead(now));
+        room = room.changed(later, LEAD_TIME, |room| room.start_epoch("cd34".parse().unwrap(), later));
+        assert!(room.is_of_clock_ahead(now));
+        room = room.changed(now, LEAD_TIME, |_| ());
+        assert_eq!((room.is_of_clock_ahead(now), room.epoch_began), (false, Some(now)));
     }
 
     /// A change of a room at 50 s, as stores make it.
@@ -747,6 +772,7 @@ mod tests {
         }
     }
 
+    const BEGAN: Timestamp = Timestamp::from_millis(50_000);
     const CLOSES: Timestamp = Timestamp::from_millis(700_000);
     const ENDS: Timestamp = Timestamp::from_millis(800_000);
 
@@ -917,15 +943,29 @@ mod tests {
             let mut before = room("https://room.example/");
             change(&mut before, begin);
             let mut after = before.clone();
-            change(&mut after, |room| room.start_epoch(epoch));
-            let expected = Room { epoch, rehearsal: None, version: before.version + 1, ..before };
+            change(&mut after, |room| room.start_epoch(epoch, BEGAN));
+            let version = before.version + 1;
+            let expected = Room { epoch, epoch_began: Some(BEGAN), rehearsal: None, version, ..before };
             assert_eq!(after, expected);
         }
         let mut opening = room("https://room.example/");
         change(&mut opening, |room| room.open_at(OPENS));
         let opened = Arc::new(opening.clone()).at(OPENS);
-        let after = opened.changed(OPENS, LEAD_TIME, |room| room.start_epoch(epoch));
+        let after = opened.changed(OPENS, LEAD_TIME, |room| room.start_epoch(epoch, BEGAN));
         assert_eq!((after.state, after.opens, &after.valves), (RoomState::On, None, &opening.valves));
+    }
+
+    #[test]
+    fn an_admission_from_before_a_reset_counts_as_none() {
+        let mut room = room("https://room.example/");
+        let admitted = |at| {
+            let expires = at + Duration::from_hours(1);
+            Admission { ticket: Ticket::FIRST, by: AdmittedBy::Door, at, expires }
+        };
+        let before = admitted(BEGAN - Duration::from_millis(1));
+        assert!(room.is_of_this_epoch(&before), "there was no reset");
+        change(&mut room, |room| room.start_epoch("cd34".parse().unwrap(), BEGAN));
+        assert!(!room.is_of_this_epoch(&before) && room.is_of_this_epoch(&admitted(BEGAN)));
     }
 
     #[test]
@@ -955,7 +995,7 @@ mod tests {
             (|room| room.turn(RoomState::On), "on"),
             (|room| room.turn(RoomState::Closed), "closed"),
             (Room::pause, "closed-paused"),
-            (|room| room.start_epoch("cd34".parse().unwrap()), "closed-paused"),
+            (|room| room.start_epoch("cd34".parse().unwrap(), BEGAN), "closed-paused"),
         ] {
             change(&mut room, order);
             assert_eq!((room.state.as_str(), room.stock), (state, stock));

@@ -33,6 +33,10 @@ impl TicketBlock {
 
     /// The next number, or `None` if a new block must be leased first.
     pub fn take(&mut self, now: Timestamp) -> Option<Ticket> {
+        if now < self.leased_at {
+            // The clock was set back, so nothing tells how long ago that was.
+            *self = Self::new();
+        }
         if now.since(self.leased_at) >= Self::LIFETIME {
             self.block = 0..0;
         }
@@ -189,6 +193,16 @@ mod tests {
         let tickets: Vec<_> =
             (0..100u64).map(|n| producers.join(0, Timestamp::from_millis(50_000 + n * 1000))).collect();
         assert_eq!(tickets, (1..=100).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn after_the_clock_was_set_back_as_many_are_leased_as_are_needed() {
+        let mut producers = Producers::new(1);
+        let at = |second: u64| Timestamp::from_millis(50_000 + second * 1000);
+        (300..320).for_each(|second| _ = producers.join(0, at(second)));
+        let before = producers.next;
+        (0..100).for_each(|second| _ = producers.join(0, at(second)));
+        assert_eq!(producers.next, before + 100);
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl ValveSchedule {
     pub const LEAD_TIME_OF_FUNCTIONS: Duration = Duration::from_secs(2);
     /// How long a past change is kept. A plan that was made under it is over by then.
     const KEPT: Duration = Duration::from_mins(5);
-    /// The most changes that are kept.
+    /// Beyond so many, past changes are forgotten sooner.
     const MOST: usize = 32;
     /// The least time from one change to the next, which limits how many plans a minute can have.
     const GAP: Duration = Duration::from_millis(500);

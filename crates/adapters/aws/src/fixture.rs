@@ -12,6 +12,7 @@
 //! - `ledger-format-1-active.json`: a room with a limit of active visitors, a slice that is over, and a guard's report.
 //! - `ledger-format-1-help.json`: a visitor who asked for help.
 //! - `ledger-format-1-edge.json`: a room behind an edge.
+//! - `ledger-format-1-epoch.json`: a room that was reset.
 //! - `key-secret.json`: a version of the secret with the keys.
 //!
 //! The files are never written again. Another format gets another file next to them.
@@ -62,6 +63,7 @@ const OVERFLOW: &str = "ledger-format-1-overflow.json";
 const OBSERVE: &str = "ledger-format-1-observe.json";
 const STOCK: &str = "ledger-format-1-stock.json";
 const EDGE: &str = "ledger-format-1-edge.json";
+const EPOCH: &str = "ledger-format-1-epoch.json";
 const RELEASE: &str = "ledger-format-1-release.json";
 const TURNOUT: &str = "ledger-format-1-turnout.json";
 const ACTIVE: &str = "ledger-format-1-active.json";
@@ -331,6 +333,15 @@ fn a_room_that_releases_more_than_its_rate_allows_is_read() {
     assert_eq!(decode_room(&read(RELEASE)[&Key::Room.id()]), Ok(releasing_room()));
 }
 
+fn reset_room() -> Room {
+    Room { epoch_began: Some(Timestamp::from_millis(1_700_000_000_000)), ..room() }
+}
+
+#[test]
+fn a_room_that_was_reset_knows_when_its_epoch_began() {
+    assert_eq!(decode_room(&read(EPOCH)[&Key::Room.id()]), Ok(reset_room()));
+}
+
 /// Releases more than its rate, because some don't come.
 fn oversubscribed_room() -> Room {
     let settings = Settings { oversubscribe: Some(30.try_into().unwrap()), ..room().settings };
@@ -541,7 +552,7 @@ fn pattern(id: &str, attribute: &str) -> String {
 #[test]
 fn the_fixtures_have_every_attribute_that_is_stored() {
     let all =
-        [FIRST, COMPLETE, CLOSING, CLOSED, OVERFLOW, OBSERVE, STOCK, RELEASE, TURNOUT, HELP, ACTIVE, EDGE];
+        [FIRST, COMPLETE, CLOSING, CLOSED, OVERFLOW, OBSERVE, STOCK, RELEASE, TURNOUT, HELP, ACTIVE, EDGE, EPOCH];
     let items = all.into_iter().flat_map(read);
     let names = items.flat_map(|(id, item)| {
         let names = item.into_keys().filter(|name| !matches!(name.as_str(), "id" | "format"));
@@ -566,6 +577,7 @@ fn no_fixture_is_lost() {
         (HELP, || vec![call_item()]),
         (ACTIVE, limited_items),
         (EDGE, items_behind_edge),
+        (EPOCH, || vec![encode_room(&reset_room())]),
     ] {
         assert_fixture(&path(name), || write_ledger(name, &items()));
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use waitroom::ports::{
-    Admissions, Admitted, AuditTrail, EntryCount, Fault, PortError, PortResult, QuietSwitch, RoomReader,
+    Admissions, Admitted, AuditTrail, EntryCount, Fault, PortError, PortResult, QuietSwitch, Rescheduling, RoomReader,
     ThrottleMemory, ThrottleStore,
 };
 use waitroom::{Admission, AuditEntry, AuditNote, Rate, Room, Token};
@@ -51,6 +51,12 @@ impl QuietSwitch for AwsStore {
             return self.change_room(attempt, |room| room.set_quiet(true)).await.map(drop);
         }
         self.alter_for_functions(attempt, None, |room| room.set_quiet(quiet)).await
+    }
+}
+
+impl Rescheduling for AwsStore {
+    async fn reschedule(&self) -> PortResult<()> {
+        self.alter_for_functions("put in force what was ordered", None, |_| ()).await
     }
 }
 

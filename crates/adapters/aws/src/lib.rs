@@ -5,7 +5,7 @@
 //!
 //! | port | module |
 //! | --- | --- |
-//! | `RoomReader`, `Admissions`, `ThrottleStore`, `AuditTrail` | `ledger` |
+//! | `RoomReader`, `Rescheduling`, `Admissions`, `ThrottleStore`, `AuditTrail` | `ledger` |
 //! | `Permits` | `permits` |
 //! | `KeyBoard`, `Keys`, `KeyAdmin` | `signing_keys`, `key_secret` |
 //! | `StockCount` | `stock` |

@@ -29,6 +29,9 @@ const ATTEMPTS: u32 = 8;
 /// For up to a minute after the request, SQS may purge messages that arrive in the meantime.
 const PURGE_TIME: Duration = Duration::from_mins(1);
 
+/// How far behind the clocks of functions may be. Whom one admits right after a reset keeps the admission.
+const CLOCKS_APART: Duration = Duration::from_secs(2);
+
 const PURGE_PAUSE: Duration = Duration::from_secs(5);
 
 /// Completes "could not …", after the line was emptied.
@@ -94,7 +97,7 @@ impl AwsStore {
         let waiting = self.line.waiting().await?;
         self.purge(clock).await?;
         clock.sleep_until(clock.now() + PURGE_TIME).await;
-        let set_epoch = |room: &mut Room| room.start_epoch(epoch);
+        let set_epoch = |room: &mut Room| room.start_epoch(epoch, self.now() - CLOCKS_APART);
         let others = Others {
             status: encode_first_status,
             writes: vec![
@@ -308,13 +311,13 @@ mod tests {
         let held = Room { throttled: Some(Rate::MIN), ..room() };
         let ahead = "#opens, #closes, #ends, #then_off, #stock, #extra, #notice, #link";
         assert!(update(&held, &room()).ends_with(&format!(
-            "REMOVE #health, #mode, #oversubscribe, #edge, #active_visitors, #idle_seconds, #session_seconds, {ahead}, #throttled, #turnout, #while_full, #report_key, #highest_rate, #valves, #rehearsal"
+            "REMOVE #health, #mode, #oversubscribe, #edge, #active_visitors, #idle_seconds, #session_seconds, #epoch_began, {ahead}, #throttled, #turnout, #while_full, #report_key, #highest_rate, #valves, #rehearsal"
         )));
         let update = update(&room(), &held);
         assert!(
             update.contains("#throttled = :throttled")
                 && update.ends_with(&format!(
-                    "REMOVE #health, #mode, #oversubscribe, #edge, #active_visitors, #idle_seconds, #session_seconds, {ahead}, #turnout, #while_full, #report_key, #highest_rate, #valves, #rehearsal"
+                    "REMOVE #health, #mode, #oversubscribe, #edge, #active_visitors, #idle_seconds, #session_seconds, #epoch_began, {ahead}, #turnout, #while_full, #report_key, #highest_rate, #valves, #rehearsal"
                 )),
             "{update}"
         );

@@ -14,11 +14,12 @@ use crate::keys::Key;
 type Attributes<const N: usize> = [(&'static str, Option<AttributeValue>); N];
 
 /// Names every field of a room, so that one that is stored nowhere does not compile.
-fn room_attributes(room: &Room) -> Attributes<35> {
+fn room_attributes(room: &Room) -> Attributes<36> {
     let Room {
         settings,
         url,
         epoch,
+        epoch_began,
         state,
         opens,
         closes,
@@ -69,6 +70,7 @@ fn room_attributes(room: &Room) -> Attributes<35> {
         ("admission_seconds", Some(number(admission.as_secs()))),
         ("pass_seconds", Some(number(pass.as_secs()))),
         ("epoch", Some(text(epoch))),
+        ("epoch_began", epoch_began.map(time)),
         ("state", Some(text(state.as_str()))),
         ("opens", opens.map(time)),
         ("closes", closes.map(time)),
@@ -134,6 +136,7 @@ pub(crate) fn decode_room(item: &Item) -> Result<Room, ItemError> {
         turnout: room.optional("turnout", Reader::parsed)?,
         while_full: room.optional("while_full", Reader::bounded::<_, u32>)?,
         report_key: room.optional("report_key", Reader::text)?.map(ReportKeyDigest::stored),
+        epoch_began: room.optional("epoch_began", Reader::time)?,
         closes: room.optional("closes", Reader::time)?,
         ends: room.optional("ends", Reader::time)?,
         then_off: room.optional("then_off", Reader::flag)?.unwrap_or_default(),
@@ -253,8 +256,9 @@ mod tests {
     }
 
     /// Only some rooms have these.
-    const OPTIONAL: [&str; 16] = [
+    const OPTIONAL: [&str; 17] = [
         "health",
+        "epoch_began",
         "throttled",
         "opens",
         "closes",
@@ -289,6 +293,7 @@ mod tests {
         let url = "https://room.example/prod".parse().unwrap();
         let room = Room::new(settings, url, "ab12".parse().unwrap());
         Room {
+            epoch_began: Some(Timestamp::from_millis(1_700_000_000_000)),
             throttled: Some(Rate::MIN),
             highest_rate: Some(Rate::MAX),
             opens: Some(Timestamp::from_millis(1_700_000_600_000)),
@@ -314,7 +319,7 @@ mod tests {
         assert_eq!(decode_room(&encode_room(&room())), Ok(room()));
         let mut plain = room();
         plain.settings.health = None;
-        plain.throttled = None;
+        (plain.epoch_began, plain.throttled) = (None, None);
         (plain.opens, plain.closes, plain.ends) = (None, None, None);
         (plain.then_off, plain.stock, plain.extra, plain.notice) = (false, None, None, Notice::default());
         plain.valves = ValveSchedule::default();

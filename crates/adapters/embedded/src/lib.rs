@@ -158,7 +158,7 @@ impl EmbeddedStore {
         }
     }
 
-    /// The room as it is kept. An opening whose time has come is not applied.
+    /// The room as it was ordered. An opening whose time has come is not applied.
     pub fn kept_room(&self) -> Arc<Room> {
         self.shared.kept_room()
     }

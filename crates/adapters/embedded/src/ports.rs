@@ -10,7 +10,7 @@ use redb::{ReadTransaction, ReadableTable};
 use waitroom::ports::{
     ActiveVisitors, Admissions, Admitted, AuditTrail, ConsumerRun, Delivery, EntryCount, GuardReports,
     HelpCalls, HelpDesk, LineBack, LineFront, LineLength, LineStatusReader, NewcomerCount, PermitHolder,
-    Permits, PlanRecord, Plans, PortResult, QuietSwitch, Receipt, RoomAdmin, RoomReader, SliceProgress,
+    Permits, PlanRecord, Plans, PortResult, QuietSwitch, Receipt, Rescheduling, RoomAdmin, RoomReader, SliceProgress,
     Slices, StatusBoard, StockCount, Store, Taken, ThrottleMemory, ThrottleStore, TicketCounter,
     TurnoutCount,
 };
@@ -63,6 +63,12 @@ impl QuietSwitch for EmbeddedStore {
     }
 }
 
+impl Rescheduling for EmbeddedStore {
+    async fn reschedule(&self) -> PortResult<()> {
+        self.change_room("put in force what was ordered", None, |_| ()).await.map(drop)
+    }
+}
+
 impl RoomAdmin for EmbeddedStore {
     async fn change(
         &self,
@@ -78,7 +84,7 @@ impl RoomAdmin for EmbeddedStore {
         self.change("start a new epoch", move |draft| {
             let now = (shared.now)();
             let before = draft.room().unwrap_or_else(|| shared.room()).at(now);
-            let after = Arc::new(before.changed(now, shared.lead_time, |room| room.start_epoch(epoch)));
+            let after = Arc::new(before.changed(now, shared.lead_time, |room| room.start_epoch(epoch, now)));
             draft.close_count(&before, now, shared.entered.load(Ordering::Relaxed))?;
             draft.add_entry(&AuditNote::new(who, AuditSubject::Reset), now, &before, &after)?;
             draft.begin_epoch(&after)
@@ -250,10 +256,8 @@ impl TurnoutCount for EmbeddedStore {
             let mut turnout = Turnout::default();
             for plan in newest_of_epoch(transaction, &plans)? {
                 let plan = plan?;
-                if plan.window.end < ended.start {
-                    break;
-                }
-                if plan.window.end < ended.end {
+                // Of all: a clock that was behind has given a high number to an old window.
+                if (ended.start..ended.end).contains(&plan.window.end) {
                     turnout.released += recorded(&slices, plan.number)?;
                     let came = came.as_ref().map(|came| came.get(plan.number)).transpose()?.flatten();
                     turnout.came += came.map_or(0, |came| came.value());
@@ -299,8 +303,9 @@ impl ActiveVisitors for EmbeddedStore {
             let mut counts = Vec::new();
             for plan in newest_of_epoch(transaction, &plans)? {
                 let plan = plan?;
+                // The others are read too: a clock that was behind has given a high number to an old window.
                 if plan.window.end < since {
-                    break;
+                    continue;
                 }
                 let known = admitted(&slices, &plan, over.of(plan.number), now)?;
                 let of_slice =

@@ -43,7 +43,7 @@ pub(crate) struct SharedState {
     pub(crate) lowest_tickets: Mutex<RecentPlans<Option<u64>>>,
     /// The slices of each plan that are over, as their consumers have said.
     pub(crate) over: Mutex<RecentPlans<HashSet<u16>>>,
-    room: RwLock<Arc<Room>>,
+    room: RwLock<KeptRoom>,
     pub(crate) valve_changed: Notify,
     reached: AtomicU64,
     overtaken: AtomicU64,
@@ -66,6 +66,34 @@ pub(crate) struct SharedState {
     write_failure: RwLock<Option<WriteFailure>>,
     /// Since when no change was stored, and why. `None` after a change that was.
     trouble: Mutex<Option<WriteTrouble>>,
+}
+
+/// The room as it was ordered, and as it became by itself.
+#[derive(Clone)]
+struct KeptRoom {
+    ordered: Arc<Room>,
+    /// From this instant on. Kept so that it is computed once, and beside the ordered one, because a clock that was ahead may be set
+    /// back to before it.
+    settled: Option<(Timestamp, Arc<Room>)>,
+}
+
+impl KeptRoom {
+    fn ordered(room: Arc<Room>) -> Self {
+        Self { ordered: room, settled: None }
+    }
+
+    /// The room at `now`, and what to keep if that had to be computed.
+    fn at(&self, now: Timestamp) -> (Arc<Room>, Option<Self>) {
+        let settled = self.settled.as_ref().filter(|(from, _)| *from <= now);
+        let before = settled.map_or(&self.ordered, |(_, settled)| settled);
+        let room = before.clone().at(now);
+        if Arc::ptr_eq(&room, before) {
+            return (room, None);
+        }
+        let from = self.ordered.ahead().map(|(_, at)| at).take_while(|at| *at <= now).last();
+        let settled = from.map(|from| (from, room.clone()));
+        (room, Some(Self { ordered: self.ordered.clone(), settled }))
+    }
 }
 
 /// The database. Empty from a failed write until it is opened again.
@@ -107,7 +135,7 @@ impl SharedState {
             consumer_runs: Mutex::default(),
             lowest_tickets: Mutex::default(),
             over: Mutex::default(),
-            room: RwLock::new(Arc::new(first)),
+            room: RwLock::new(KeptRoom::ordered(Arc::new(first))),
             valve_changed: Notify::new(),
             reached: AtomicU64::new(0),
             overtaken: AtomicU64::new(0),
@@ -176,7 +204,7 @@ impl SharedState {
                 self.taken.write().insert(order.value(), taken.value());
             }
         }
-        let epoch = self.room.read().epoch;
+        let epoch = self.kept_room().epoch;
         for records in [MINUTE, CLOSING] {
             let Some(records) = open_if_any(&transaction, records)? else { continue };
             // After a restore, the last ones may be of the line that was replaced.
@@ -198,7 +226,7 @@ impl SharedState {
             let mut tables = Tables::of(&transaction);
             tables.create()?;
             tables.write(single::FORMAT, &Format::CURRENT)?;
-            tables.write(single::ROOM, &**self.room.read())?;
+            tables.write(single::ROOM, &*self.kept_room())?;
         }
         Ok(transaction.commit()?)
     }
@@ -257,28 +285,28 @@ impl SharedState {
 
     fn replace_room(&self, room: Arc<Room>) {
         let mut kept = self.room.write();
-        if kept.valves != room.valves {
+        if kept.ordered.valves != room.valves {
             self.valve_changed.notify_one();
         }
-        *kept = room;
+        *kept = KeptRoom::ordered(room);
     }
 
+    /// The room as it was ordered.
     pub(crate) fn kept_room(&self) -> Arc<Room> {
-        self.room.read().clone()
+        self.room.read().ordered.clone()
     }
 
     /// The room as it is now.
     pub(crate) fn room(&self) -> Arc<Room> {
         let kept = self.room.read().clone();
-        if !kept.changes_by_itself() {
-            return kept;
+        if !kept.ordered.changes_by_itself() {
+            return kept.ordered;
         }
-        let room = kept.clone().at((self.now)());
-        if !Arc::ptr_eq(&room, &kept) {
-            // Kept in memory, so that it is computed once. The file has it as it was ordered until the next change.
+        let (room, settled) = kept.at((self.now)());
+        if let Some(settled) = settled {
             let mut current = self.room.write();
-            if Arc::ptr_eq(&current, &kept) {
-                *current = room.clone();
+            if Arc::ptr_eq(&current.ordered, &kept.ordered) {
+                *current = settled;
             }
         }
         room

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use waitroom::ports::{
-    AuditTrail, PlanRecord, PortResult, QuietSwitch, RoomAdmin, RoomReader, Store, ThrottleMemory,
+    AuditTrail, PlanRecord, PortResult, QuietSwitch, Rescheduling, RoomAdmin, RoomReader, Store, ThrottleMemory,
     ThrottleStore,
 };
 use waitroom::{
@@ -102,8 +102,7 @@ impl<A: AdmissionTable> MemoryLedger<A> {
 
     /// The status of the line as it is now, which a store on one machine answers polls with.
     pub fn status(&self) -> LineStatus {
-        // An opening that has come changes nothing in it.
-        self.status_of(&self.kept_room())
+        self.status_of(&self.kept_room().at(self.line.now()))
     }
 
     pub(crate) fn status_of(&self, room: &Room) -> LineStatus {
@@ -210,6 +209,15 @@ impl<A: AdmissionTable> QuietSwitch for MemoryLedger<A> {
     }
 }
 
+impl<A: AdmissionTable> Rescheduling for MemoryLedger<A> {
+    async fn reschedule(&self) -> PortResult<()> {
+        if self.room().await?.is_of_clock_ahead(self.line.now()) {
+            self.change_room(|_| ());
+        }
+        Ok(())
+    }
+}
+
 impl<A: AdmissionTable> RoomAdmin for MemoryLedger<A> {
     async fn change(
         &self,
@@ -224,7 +232,7 @@ impl<A: AdmissionTable> RoomAdmin for MemoryLedger<A> {
         let now = self.line.now();
         let mut state = self.state.lock();
         let before = state.room.clone().at(now);
-        let after = before.changed(now, self.lead_time, |room| room.start_epoch(epoch));
+        let after = before.changed(now, self.lead_time, |room| room.start_epoch(epoch, now));
         state.close_count(&self.line, &before, now);
         state.valve_changed |= after.changes_valve_from(&before).is_some();
         state

@@ -138,7 +138,7 @@ impl<A: AdmissionTable> HelpDesk for MemoryLedger<A> {
         who: Author,
     ) -> PortResult<Option<Admitted>> {
         let mut state = self.state.lock();
-        let stock = state.room.stock;
+        let stock = state.room.clone().at(self.line.now()).stock;
         if let Some(before) = state.admissions.get(call.place.token) {
             return Ok(Some(Admitted::Before(before)));
         }

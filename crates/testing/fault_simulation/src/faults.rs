@@ -11,7 +11,7 @@ use simulation::SimClock;
 use waitroom::ports::{
     ActiveVisitors, Admissions, Admitted, Clock, ConsumerRun, Delivery, Dispatch, EntryCount, Fault,
     GuardReports, HelpCalls, KeyBoard, Keys, LineBack, LineFront, LineLength, LineStatusReader, MinuteLog,
-    NewcomerCount, PermitHolder, Permits, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt,
+    NewcomerCount, PermitHolder, Permits, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, Rescheduling,
     RoomReader, SliceProgress, Slices, StatusBoard, StockCount, Taken, ThrottleMemory, ThrottleStore,
     TicketCounter, TurnoutCount,
 };
@@ -28,6 +28,7 @@ use crate::Observations;
 pub enum PortCall {
     Room,
     SetQuiet,
+    Reschedule,
     EndIfSoldOut,
     LeaseTickets,
     Join,
@@ -75,6 +76,7 @@ impl PortCall {
     pub const fn writes(self) -> bool {
         match self {
             Self::SetQuiet
+            | Self::Reschedule
             | Self::EndIfSoldOut
             | Self::LeaseTickets
             | Self::Admit
@@ -223,6 +225,12 @@ impl<S: RoomReader> RoomReader for FaultyPorts<S> {
 impl<S: QuietSwitch> QuietSwitch for FaultyPorts<S> {
     async fn set_quiet(&self, quiet: bool) -> PortResult<()> {
         self.call(PortCall::SetQuiet, self.inner.set_quiet(quiet)).await
+    }
+}
+
+impl<S: Rescheduling> Rescheduling for FaultyPorts<S> {
+    async fn reschedule(&self) -> PortResult<()> {
+        self.call(PortCall::Reschedule, self.inner.reschedule()).await
     }
 }
 

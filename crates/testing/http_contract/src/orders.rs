@@ -42,6 +42,8 @@ fn a_room_opens_by_itself(room: &impl RoomUnderTest, client: &Client) {
 }
 
 fn a_new_epoch_makes_everybody_a_newcomer(room: &impl RoomUnderTest, client: &Client) {
+    let admitted = client.join();
+    client.wait_for_pass(&admitted);
     pause(room, client);
     let place = client.join();
     let before = client.get_with("/polling", &place).json()["epoch"].clone();
@@ -66,6 +68,12 @@ fn a_new_epoch_makes_everybody_a_newcomer(room: &impl RoomUnderTest, client: &Cl
     // A join that was refused may have taken a ticket.
     let refused = client.refused_joins() - refused;
     assert!((1..=1 + refused).contains(&ticket), "tickets start again: {second}");
+    // Whoever was admitted before reads the new epoch, and writes it into the cookie.
+    let epoch = |json: &serde_json::Value| json.as_str().expect("an epoch").to_owned();
+    let rewritten = admitted.replacen(&epoch(&before), &epoch(&poll["epoch"]), 1);
+    assert_ne!(rewritten, admitted);
+    let answer = client.get_with("/beekeeper", &rewritten);
+    assert!(!answer.location().contains("bk_pass="), "{answer:?}");
     room.order(Order::On);
     eventually("on", || (client.get("/polling").json()["state"] == "on").then_some(()));
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 use waitroom::ports::{
     ActiveVisitors, Admissions, AuditTrail, EntryCount, HelpCalls, HelpDesk, KeyAdmin, Keys, LineBack,
     LineFront, LineLength, LineStatusReader, MinuteLog, NewcomerCount, Permits, Plans, QuietSwitch,
-    RoomReader, Slices, StatusBoard, StockCount, Store, ThrottleStore, TicketCounter, TurnoutCount,
+    Rescheduling, RoomReader, Slices, StatusBoard, StockCount, Store, ThrottleStore, TicketCounter, TurnoutCount,
 };
 use waitroom::{Room, Timestamp};
 
@@ -17,6 +17,7 @@ impl<L: TicketCounter + LineBack + LineFront + LineLength> LinePorts for L {}
 pub trait LedgerPorts:
     RoomReader
     + QuietSwitch
+    + Rescheduling
     + Admissions
     + Permits
     + NewcomerCount
@@ -41,6 +42,7 @@ pub trait LedgerPorts:
 impl<L> LedgerPorts for L where
     L: RoomReader
         + QuietSwitch
+        + Rescheduling
         + Admissions
         + Permits
         + NewcomerCount

@@ -76,6 +76,10 @@ pub async fn who_is_let_in_by_hand_takes_of_the_stock<F: Fixture>() {
     assert_eq!(fixture.ledger().left(stock).await.expect("count"), 0);
     assert_eq!(entries(&fixture).await.len(), 2);
     assert!(matches!(let_in(&fixture, 1).await, Some(Admitted::Before(_))), "also when nothing is left");
+    let ends = fixture.now() + Duration::from_secs(10);
+    fixture.change_room(move |room| room.ends = Some(ends)).await;
+    fixture.wait_until(ends).await;
+    assert_eq!(let_in(&fixture, 3).await, Some(Admitted::Now), "a room that has ended has none");
 }
 
 pub async fn of_concurrent_hands_one_lets_a_visitor_in<F: Fixture>() {

@@ -95,6 +95,7 @@ macro_rules! port_contracts {
             room::a_rehearsal_is_kept_until_it_is_removed,
             room::of_concurrent_changes_none_is_lost,
             room::a_quiet_room_is_woken_once,
+            room::what_a_right_clock_has_written_is_not_rescheduled,
             room::the_throttle_can_hold_the_rate_down_and_end_that,
             room::of_two_concurrent_throttle_runs_one_is_remembered,
             audit::a_decision_of_the_throttle_is_an_entry,

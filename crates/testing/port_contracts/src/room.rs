@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future;
-use waitroom::ports::{LineStatusReader, QuietSwitch, RoomReader, StatusBoard, ThrottleStore};
+use waitroom::ports::{LineStatusReader, QuietSwitch, Rescheduling, RoomReader, StatusBoard, ThrottleStore};
 use waitroom::{LineReach, LineStatus, Notice, Rate, RoomState, Valve};
 
 use crate::Fixture;
@@ -97,9 +97,10 @@ pub async fn a_rehearsal_is_kept_until_it_is_removed<F: Fixture>() {
     store.hold(Some(Rate::MIN)).await.expect("hold");
     assert_eq!(store.room_now().await.expect("room").rehearsal, Some(mark));
     let epoch = "cd34".parse().expect("an epoch");
-    fixture.change_room(move |room| room.start_epoch(epoch)).await;
+    let began = fixture.now();
+    fixture.change_room(move |room| room.start_epoch(epoch, began)).await;
     let room = store.room_now().await.expect("room");
-    assert_eq!((room.rehearsal, room.epoch), (None, epoch));
+    assert_eq!((room.rehearsal, room.epoch, room.epoch_began), (None, epoch, Some(began)));
 }
 
 pub async fn of_concurrent_changes_none_is_lost<F: Fixture>() {
@@ -122,6 +123,16 @@ pub async fn a_quiet_room_is_woken_once<F: Fixture>() {
     let room = store.room_now().await.expect("room");
     assert!(quiet.quiet && !room.quiet);
     assert_eq!(room.version, quiet.version + 1, "in one write");
+}
+
+pub async fn what_a_right_clock_has_written_is_not_rescheduled<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.ledger();
+    let ends = fixture.now() + Duration::from_hours(72);
+    fixture.change_room(move |room| room.ends = Some(ends)).await;
+    let before = store.room_now().await.expect("room");
+    store.reschedule().await.expect("reschedule");
+    assert_eq!(store.room_now().await.expect("room"), before);
 }
 
 pub async fn the_throttle_can_hold_the_rate_down_and_end_that<F: Fixture>() {

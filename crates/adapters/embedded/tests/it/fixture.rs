@@ -10,6 +10,7 @@
 //! - `room-format-2-help.redb.gz`: a visitor in line who asked for help and was let in.
 //! - `room-format-2-turnout.redb.gz`: a room that oversubscribes: of three whom it released, one came.
 //! - `room-format-2-reports.redb.gz`: what a guard reported of active visitors.
+//! - `room-format-2-epoch.redb.gz`: a room that was reset.
 //!
 //! The files are never written again. Another format gets another file next to them.
 
@@ -57,6 +58,7 @@ const HELP: &str = "room-format-2-help.redb.gz";
 const RELEASE: &str = "room-format-2-release.redb.gz";
 const TURNOUT: &str = "room-format-2-turnout.redb.gz";
 const REPORTS: &str = "room-format-2-reports.redb.gz";
+const EPOCH: &str = "room-format-2-epoch.redb.gz";
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
@@ -327,6 +329,7 @@ fn no_fixture_is_lost() {
     assert_fixture(&path(RELEASE), write_release);
     assert_fixture(&path(TURNOUT), write_turnout);
     assert_fixture(&path(REPORTS), write_reports);
+    assert_fixture(&path(EPOCH), write_epoch);
 }
 
 fn admissions(tickets: impl IntoIterator<Item = u64>) -> Vec<(Token, Admission)> {
@@ -462,6 +465,20 @@ fn write_reports() {
 fn what_a_guard_reported_is_kept() {
     let directory = unpacked(REPORTS);
     assert_eq!(block_on(open(directory.path()).reports()).unwrap(), [report()]);
+}
+
+fn write_epoch() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    block_on(store.start_epoch(room().epoch, Author::new("anna"))).unwrap();
+    store.close();
+    pack(directory.path(), EPOCH);
+}
+
+#[test]
+fn a_room_that_was_reset_knows_when_its_epoch_began() {
+    let directory = unpacked(EPOCH);
+    assert_eq!(block_on(open(directory.path()).room()).unwrap().epoch_began, Some(now()));
 }
 
 fn write_together() {

@@ -10,7 +10,9 @@ use waitroom::ports::{
     Admissions, Admitted, ConsumerRun, Fault, LineBack, LineFront, LineLength, LineStatusReader, Plans,
     RoomAdmin, RoomReader, Slices, StatusBoard, Taken, ThrottleStore, TicketCounter,
 };
-use waitroom::{Admission, AdmittedBy, LineProgress, LineStatus, Place, Rate, RoomState, SliceId, Stretch};
+use waitroom::{
+    Admission, AdmittedBy, LineProgress, LineStatus, Place, Rate, Room, RoomState, SliceId, Stretch,
+};
 
 use crate::support::{TestStore, room};
 
@@ -137,6 +139,34 @@ fn polls_read_the_current_status_also_after_a_restart() {
     };
     assert_eq!(line(&test), expected);
     assert_eq!(line(&test.restarted()), expected);
+}
+
+#[test]
+fn a_clock_that_is_ahead_for_a_while_neither_opens_nor_ends_the_room_for_good() {
+    let (test, minutes) = (TestStore::new(), Duration::from_mins);
+    let (opens, ends) = (test.time.now() + minutes(10), test.time.now() + minutes(20));
+    let order = move |room: &mut Room| {
+        room.open_at(opens);
+        room.ends = Some(ends);
+        room.sell(3.try_into().unwrap());
+    };
+    block_on(test.store.change_room("set when the room opens", None, order)).unwrap();
+    let state = || {
+        let room = block_on(test.store.room()).unwrap();
+        (room.state, room.stock.is_some())
+    };
+    let ordered = test.store.kept_room();
+    for _ in 0..2 {
+        assert_eq!(state(), (RoomState::Paused, true));
+        test.time.pass(minutes(15));
+        assert_eq!([state(), state()], [(RoomState::On, true); 2]);
+        test.time.pass(minutes(15));
+        assert_eq!([state(), state()], [(RoomState::Ended, false); 2]);
+        test.time.set_back(minutes(15));
+        assert_eq!(state(), (RoomState::On, true));
+        test.time.set_back(minutes(15));
+    }
+    assert_eq!(test.store.kept_room(), ordered);
 }
 
 #[test]

@@ -48,6 +48,32 @@ fn an_order_that_stops_the_releases_stays_in_force() {
 }
 
 #[test]
+fn a_slower_rate_is_in_force_again_within_a_minute() {
+    let mut world = crowded(5);
+    world.set_rate(60);
+    world.run(IN_FORCE);
+    world.set_clock_back(BACK);
+    world.run(MINUTE + IN_FORCE);
+    let before = world.outcome().released();
+    world.run(2 * MINUTE);
+    let released = world.outcome().released() - before;
+    assert!((100..=130).contains(&released), "{released} in two minutes");
+}
+
+#[test]
+fn a_room_that_has_just_woken_stays_awake() {
+    let mut world = World::new(6, 600);
+    world.run(2 * BACK);
+    assert!(world.room().quiet);
+    world.join(10);
+    world.run(Duration::from_millis(100));
+    assert!(!world.room().quiet);
+    world.set_clock_back(BACK);
+    world.run(2 * MINUTE);
+    assert_eq!(world.outcome().released(), 10);
+}
+
+#[test]
 fn a_pause_stops_those_who_go_straight_in_as_well() {
     let mut world = World::new(1, 600);
     world.change_room(|room| room.settings.mode = Mode::Overflow);

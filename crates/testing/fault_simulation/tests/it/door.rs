@@ -7,7 +7,7 @@ use fault_simulation::{InjectedFault, PortCall, World};
 use memory::LineBehaviour;
 use producer::{DoorAnswer, DoorRequest, PlaceLimit, ShownIn};
 use waitroom::ports::{Clock, Fault};
-use waitroom::{Place, RoomState};
+use waitroom::{Mode, Place, Room, RoomState};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const GET: DoorRequest<'_> = DoorRequest::GET;
@@ -134,11 +134,11 @@ fn an_invalid_cookie_counts_as_none() {
 }
 
 #[test]
-fn a_visitor_who_was_overtaken_joins_again_with_the_same_token() {
+fn a_visitor_who_was_overtaken_joins_again_with_the_same_token_if_it_is_theirs() {
     let mut world = World::new(31, 1000);
-    // This visitor is lost: the place was never put into the line.
-    let lost: Place = "ab12-00112233445566778899aabbccddeeff-1".parse().unwrap();
-    let cookie = format!("bk_sale={lost}");
+    // This visitor is lost: the place is of a world with the same keys, and was never put into this line.
+    let cookie = both_cookies(&newcomer(&mut World::new(32, 1000)).0);
+    let lost = place(cookie.split(';').next().unwrap());
     world.join(6000);
     // In the two minutes before, the line delivered 2001 and later: two thousand numbers are not enough.
     world.run(4 * MINUTE + MINUTE / 2);
@@ -155,6 +155,38 @@ fn a_visitor_who_was_overtaken_joins_again_with_the_same_token() {
     assert_eq!(world.waiting(), before + 1);
     visit_with(&mut world, &format!("bk_sale={rejoined}"));
     assert_eq!(world.waiting(), before + 1, "they join once");
+}
+
+/// Polls tell everybody the new epoch.
+#[test]
+fn whoever_writes_the_new_epoch_into_the_cookie_has_no_admission_of_the_old_one() {
+    let mut world = world();
+    let (_, cookie) = newcomer(&mut world);
+    world.run(2 * MINUTE);
+    assert!(is_to_shop(&visit_with(&mut world, &cookie)));
+    world.reset("next");
+    world.run(Duration::from_secs(2));
+    let rewritten = cookie.replace("ab12", "next");
+    let orders: [fn(&mut Room); 4] = [
+        |_| (),
+        |room| room.state = RoomState::Paused,
+        |room| room.turn(RoomState::Ended),
+        |room| (room.state, room.settings.mode) = (RoomState::On, Mode::Observe),
+    ];
+    for order in orders {
+        world.change_room(order);
+        world.run(Duration::from_secs(2));
+        let observes = world.room().observes();
+        let answer = visit_with(&mut world, &rewritten);
+        assert_eq!(is_to_shop(&answer), observes, "{answer:?}");
+        assert_eq!(answer.set_cookie.is_some(), observes, "who passes there is a newcomer");
+    }
+    // Those of the new epoch keep theirs.
+    world.change_room(|room| room.settings.mode = Mode::Line);
+    world.run(Duration::from_secs(2));
+    let (_, cookie) = newcomer(&mut world);
+    world.run(2 * MINUTE);
+    assert!(is_to_shop(&visit_with(&mut world, &cookie)));
 }
 
 /// Turns the room off, which everybody knows then.
@@ -350,7 +382,8 @@ fn an_invented_place_that_was_overtaken_counts_as_a_new_one() {
     assert_eq!(world.waiting(), before, "beyond the limit, nobody joins");
     LIMIT.give_back();
     let rejoined = world.limited_request(&request, Some(&LIMIT)).unwrap();
-    assert!(rejoined.set_cookie.is_some());
+    let rejoined = place(rejoined.set_cookie.as_deref().unwrap().split(';').next().unwrap());
+    assert_ne!(rejoined.token, invented.token, "it may be somebody else's");
     assert_eq!(world.waiting(), before + 1);
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use fault_simulation::{InjectedFault, PortCall, World};
 use memory::LineBehaviour;
+use producer::DoorRequest;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use waitroom::ports::Clock;
@@ -189,4 +190,28 @@ fn after_a_kill_nobody_goes_in_for_what_is_not_known() {
     assert_eq!((outcome.twice.len(), outcome.above_rate()), (0, None));
     world.drain(10);
     assert_eq!(world.outcome().lost, []);
+}
+
+#[test]
+fn the_doors_open_again_while_an_end_is_some_days_ahead() {
+    let mut world = overflow(9, 600);
+    let ends = world.clock.now() + 3 * Duration::from_hours(24);
+    world.change_room(move |room| room.ends = Some(ends));
+    come_evenly(&mut world, 1800.0, MINUTE);
+    assert!(!world.room().quiet, "a line has formed");
+    come_evenly(&mut world, 60.0, 10 * MINUTE);
+    assert!(world.room().quiet);
+}
+
+/// As after a snapshot of the disk was put back.
+#[test]
+fn whoever_went_straight_in_and_whose_admission_was_lost_goes_in_again() {
+    let went_in = overflow(10, 600).request(&DoorRequest::GET).unwrap();
+    let place = went_in.set_cookie.as_deref().unwrap().split(';').next().unwrap();
+    let mut world = overflow(11, 600);
+    let again = world.request(&DoorRequest { cookies: &[place], ..DoorRequest::GET }).unwrap();
+    assert!(again.location.unwrap().contains("bk_pass="));
+    let token = |cookie: &str| cookie.split('-').nth(1).unwrap().to_owned();
+    assert_ne!(token(&again.set_cookie.unwrap()), token(place), "it isn't proven");
+    assert_eq!((world.outcome().straight, world.waiting()), (1, 0));
 }

@@ -147,7 +147,7 @@ impl Ledger {
     fn visitor(&self, cookies: &[&str], now: Timestamp) -> (bool, VisitorState) {
         let place = Place::find(&self.room.settings.room, self.room.epoch, cookies.iter().copied());
         place.map_or((false, VisitorState::Newcomer), |place| {
-            (true, VisitorState::of(self.admitted.get(&place.token), now))
+            (true, VisitorState::of(&self.room, self.admitted.get(&place.token), now))
         })
     }
 
