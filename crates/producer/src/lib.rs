@@ -82,7 +82,7 @@ pub struct Producer<S, C, T> {
 }
 
 /// What a visit leads to within the time that a visitor waits for the door.
-enum Outcome {
+enum VisitOutcome {
     Answered(DoorAnswer),
     Joined(Joined),
 }
@@ -181,16 +181,17 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// The answer, or an error if it takes too long. A visitor whose join was not confirmed by then gets a new place when
     /// they come again.
     pub async fn answer(&self, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
-        let outcome = pin!(self.outcome(request));
+        // In a box, because it's large, and programs hold it in others.
+        let mut outcome = Box::pin(self.outcome(request));
         let late = ProducerError::Late(Self::LONGEST_WAIT);
-        match within(&self.clock, Self::LONGEST_WAIT, outcome).await.ok_or(late)?? {
-            Outcome::Answered(answer) => Ok(answer),
+        match within(&self.clock, Self::LONGEST_WAIT, outcome.as_mut()).await.ok_or(late)?? {
+            VisitOutcome::Answered(answer) => Ok(answer),
             // What is left to do has limits of its own: a place that is stored is always handed out.
-            Outcome::Joined(joined) => Ok(self.welcome(&joined, request.path).await),
+            VisitOutcome::Joined(joined) => Ok(self.welcome(&joined, request.path).await),
         }
     }
 
-    async fn outcome(&self, request: &DoorRequest<'_>) -> Result<Outcome, ProducerError> {
+    async fn outcome(&self, request: &DoorRequest<'_>) -> Result<VisitOutcome, ProducerError> {
         let room = self.store.ledger().room().await?;
         // For the span of the request, which the program around creates.
         Span::current().record("epoch", display(room.epoch));
@@ -198,17 +199,17 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             ShownIn::Window => {}
             ShownIn::Nothing => {
                 self.make_keys(&room).await;
-                return Ok(Outcome::Answered(DoorAnswer::look()));
+                return Ok(VisitOutcome::Answered(DoorAnswer::look()));
             }
-            ShownIn::Frame => return Ok(Outcome::Answered(DoorAnswer::in_frame())),
+            ShownIn::Frame => return Ok(VisitOutcome::Answered(DoorAnswer::in_frame())),
         }
         let place = Place::find(&room.settings.room, room.epoch, request.cookies.iter().copied());
         let place = place.filter(|place| !Self::is_used_up(&room, place, request));
         if room.lets_everybody_through() {
-            return self.straight_to_shop(&room, place, request).await.map(Outcome::Answered);
+            return self.straight_to_shop(&room, place, request).await.map(VisitOutcome::Answered);
         }
         if room.observes() {
-            return self.observe(&room, place, request).await.map(Outcome::Answered);
+            return self.observe(&room, place, request).await.map(VisitOutcome::Answered);
         }
         let Some(place) = place else {
             return self.newcomer(&room, request).await;
@@ -220,7 +221,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
                 let window = window_of(&admission);
                 let to_shop = self.to_shop(&room, place.token, ticket, window, request).await?;
                 self.count_entry(&room, place.token, &admission).await;
-                Ok(Outcome::Answered(to_shop))
+                Ok(VisitOutcome::Answered(to_shop))
             }
             Some(_) => self.newcomer(&room, request).await,
         }
@@ -251,13 +252,17 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         room.settings.active.is_some() && request.again.is_some_and(is_theirs)
     }
 
-    async fn newcomer(&self, room: &Arc<Room>, request: &DoorRequest<'_>) -> Result<Outcome, ProducerError> {
+    async fn newcomer(
+        &self,
+        room: &Arc<Room>,
+        request: &DoorRequest<'_>,
+    ) -> Result<VisitOutcome, ProducerError> {
         if !room.takes_newcomers() {
-            return Ok(Outcome::Answered(DoorAnswer::too_late(room, None)));
+            return Ok(VisitOutcome::Answered(DoorAnswer::too_late(room, None)));
         }
         match CountedPlace::take(request.limit) {
             Ok(counted) => self.enter_or_join(room, self.tokens.token()?, counted, request).await,
-            Err(wait) => Ok(Outcome::Answered(DoorAnswer::too_many(wait))),
+            Err(wait) => Ok(VisitOutcome::Answered(DoorAnswer::too_many(wait))),
         }
     }
 
@@ -268,14 +273,14 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         token: Token,
         counted: CountedPlace<'_>,
         request: &DoorRequest<'_>,
-    ) -> Result<Outcome, ProducerError> {
+    ) -> Result<VisitOutcome, ProducerError> {
         match self.permit(room).await {
-            Some(true) => self.straight_in(room, token, counted, request).await.map(Outcome::Answered),
+            Some(true) => self.straight_in(room, token, counted, request).await.map(VisitOutcome::Answered),
             permit => {
                 let place = Place { epoch: room.epoch, token, ticket: self.ticket(room.epoch).await? };
                 counted.store(self.store.line().join(place)).await?;
                 let room = Arc::clone(room);
-                Ok(Outcome::Joined(Joined { room, place, got_no_permit: permit.is_some() }))
+                Ok(VisitOutcome::Joined(Joined { room, place, got_no_permit: permit.is_some() }))
             }
         }
     }
@@ -401,12 +406,12 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         room: &Arc<Room>,
         place: Place,
         request: &DoorRequest<'_>,
-    ) -> Result<Outcome, ProducerError> {
+    ) -> Result<VisitOutcome, ProducerError> {
         if request.asks_for_help && self.is_proven(room, &place, request).await {
-            return self.help(room, place).await.map(Outcome::Answered);
+            return self.help(room, place).await.map(VisitOutcome::Answered);
         }
         if room.is_over() {
-            return Ok(Outcome::Answered(DoorAnswer::too_late(room, Some(&place))));
+            return Ok(VisitOutcome::Answered(DoorAnswer::too_late(room, Some(&place))));
         }
         // Nobody is in line before them while the doors are open. Nor was whoever went straight in, if their admission was lost: their
         // number is the first one, and is never overtaken.
@@ -423,7 +428,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             // that takes no newcomers, as whom an invented cookie would let somebody join.
             let is_proven = self.is_proven(room, &place, request).await;
             if !is_proven && !room.takes_newcomers() {
-                return Ok(Outcome::Answered(DoorAnswer::wait(&place)));
+                return Ok(VisitOutcome::Answered(DoorAnswer::wait(&place)));
             }
             let token = if is_proven { place.token } else { self.tokens.token()? };
             let limit = request.limit.filter(|_| !is_proven);
@@ -432,7 +437,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             }
         }
         let scarce = if request.runs_no_script { self.scarce(room, &place).await } else { None };
-        Ok(Outcome::Answered(scarce.unwrap_or_else(|| DoorAnswer::wait(&place))))
+        Ok(VisitOutcome::Answered(scarce.unwrap_or_else(|| DoorAnswer::wait(&place))))
     }
 
     /// Says that the line is longer than what is left of the stock, if it is for this place. The waiting page is a file, and says so

@@ -19,7 +19,8 @@ use tracing::field::{Empty, display};
 use tracing::{Instrument, Span};
 use waitroom::ports::{
     ActiveVisitors, Clock, Dispatch, EntryCount, Fault, LineLength, MinuteLog, NewcomerCount, PlanRecord,
-    Plans, PortError, PortResult, QuietSwitch, Rescheduling, RoomReader, StatusBoard, StockCount, Store, TurnoutCount,
+    Plans, PortError, PortResult, QuietSwitch, Rescheduling, RoomReader, StatusBoard, StockCount, Store,
+    TurnoutCount,
 };
 use waitroom::{
     CountedSlot, LineCount, LineCounts, LineStatus, LineTotals, Plan, Room, Slice, Timestamp, Turnout,

@@ -92,9 +92,13 @@ mod tests {
         let rate = crate::Rate::new(600).unwrap();
         let faster = slow.changed(now - seconds(9), seconds(1), |room| room.settings.rate = rate);
         assert!(!hardly_waited(&faster, &recent, (0, None), now, MINUTE), "it tells of another rate");
-        for (ahead, expected) in [(2 * MINUTE, false), (MINUTE * 60 * 24 * 3, true)] {
+        for (ahead, expected) in [(MINUTE, false), (MINUTE * 60 * 24 * 3, true)] {
             let ends = room(600).changed(START, seconds(1), |room| room.ends = Some(now + ahead));
-            assert_eq!(hardly_waited(&ends, &recent, (0, None), now, MINUTE), expected, "an end in {ahead:?}");
+            assert_eq!(
+                hardly_waited(&ends, &recent, (0, None), now, MINUTE),
+                expected,
+                "an end in {ahead:?}"
+            );
         }
     }
 }

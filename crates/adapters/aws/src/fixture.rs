@@ -551,8 +551,10 @@ fn pattern(id: &str, attribute: &str) -> String {
 
 #[test]
 fn the_fixtures_have_every_attribute_that_is_stored() {
-    let all =
-        [FIRST, COMPLETE, CLOSING, CLOSED, OVERFLOW, OBSERVE, STOCK, RELEASE, TURNOUT, HELP, ACTIVE, EDGE, EPOCH];
+    let all = [
+        FIRST, COMPLETE, CLOSING, CLOSED, OVERFLOW, OBSERVE, STOCK, RELEASE, TURNOUT, HELP, ACTIVE, EDGE,
+        EPOCH,
+    ];
     let items = all.into_iter().flat_map(read);
     let names = items.flat_map(|(id, item)| {
         let names = item.into_keys().filter(|name| !matches!(name.as_str(), "id" | "format"));

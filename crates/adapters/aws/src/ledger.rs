@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use waitroom::ports::{
-    Admissions, Admitted, AuditTrail, EntryCount, Fault, PortError, PortResult, QuietSwitch, Rescheduling, RoomReader,
-    ThrottleMemory, ThrottleStore,
+    Admissions, Admitted, AuditTrail, EntryCount, Fault, PortError, PortResult, QuietSwitch, Rescheduling,
+    RoomReader, ThrottleMemory, ThrottleStore,
 };
 use waitroom::{Admission, AuditEntry, AuditNote, Rate, Room, Token};
 

@@ -10,9 +10,9 @@ use redb::{ReadTransaction, ReadableTable};
 use waitroom::ports::{
     ActiveVisitors, Admissions, Admitted, AuditTrail, ConsumerRun, Delivery, EntryCount, GuardReports,
     HelpCalls, HelpDesk, LineBack, LineFront, LineLength, LineStatusReader, NewcomerCount, PermitHolder,
-    Permits, PlanRecord, Plans, PortResult, QuietSwitch, Receipt, Rescheduling, RoomAdmin, RoomReader, SliceProgress,
-    Slices, StatusBoard, StockCount, Store, Taken, ThrottleMemory, ThrottleStore, TicketCounter,
-    TurnoutCount,
+    Permits, PlanRecord, Plans, PortResult, QuietSwitch, Receipt, Rescheduling, RoomAdmin, RoomReader,
+    SliceProgress, Slices, StatusBoard, StockCount, Store, Taken, ThrottleMemory, ThrottleStore,
+    TicketCounter, TurnoutCount,
 };
 use waitroom::{
     Admission, AuditEntry, AuditNote, AuditSubject, Author, BATCH, CountedSlot, DoorPermits, Epoch, HelpCall,

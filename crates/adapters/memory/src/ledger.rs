@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use waitroom::ports::{
-    AuditTrail, PlanRecord, PortResult, QuietSwitch, Rescheduling, RoomAdmin, RoomReader, Store, ThrottleMemory,
-    ThrottleStore,
+    AuditTrail, PlanRecord, PortResult, QuietSwitch, Rescheduling, RoomAdmin, RoomReader, Store,
+    ThrottleMemory, ThrottleStore,
 };
 use waitroom::{
     Admission, AuditEntry, AuditNote, AuditSubject, Author, Epoch, HelpCall, HelpCode, KeptReport,

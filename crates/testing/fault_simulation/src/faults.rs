@@ -11,9 +11,9 @@ use simulation::SimClock;
 use waitroom::ports::{
     ActiveVisitors, Admissions, Admitted, Clock, ConsumerRun, Delivery, Dispatch, EntryCount, Fault,
     GuardReports, HelpCalls, KeyBoard, Keys, LineBack, LineFront, LineLength, LineStatusReader, MinuteLog,
-    NewcomerCount, PermitHolder, Permits, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, Rescheduling,
-    RoomReader, SliceProgress, Slices, StatusBoard, StockCount, Taken, ThrottleMemory, ThrottleStore,
-    TicketCounter, TurnoutCount,
+    NewcomerCount, PermitHolder, Permits, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt,
+    Rescheduling, RoomReader, SliceProgress, Slices, StatusBoard, StockCount, Taken, ThrottleMemory,
+    ThrottleStore, TicketCounter, TurnoutCount,
 };
 use waitroom::{
     Admission, CountedSlot, DoorPermits, HelpCall, HelpCode, IssuedTickets, KeptReport, LineProgress,

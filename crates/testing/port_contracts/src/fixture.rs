@@ -4,7 +4,8 @@ use std::time::Duration;
 use waitroom::ports::{
     ActiveVisitors, Admissions, AuditTrail, EntryCount, HelpCalls, HelpDesk, KeyAdmin, Keys, LineBack,
     LineFront, LineLength, LineStatusReader, MinuteLog, NewcomerCount, Permits, Plans, QuietSwitch,
-    Rescheduling, RoomReader, Slices, StatusBoard, StockCount, Store, ThrottleStore, TicketCounter, TurnoutCount,
+    Rescheduling, RoomReader, Slices, StatusBoard, StockCount, Store, ThrottleStore, TicketCounter,
+    TurnoutCount,
 };
 use waitroom::{Room, Timestamp};
 

@@ -7,11 +7,13 @@ use futures_executor::block_on;
 use port_contracts::slices::plan_from;
 use port_contracts::slices::progress;
 use waitroom::ports::{
-    Admissions, Admitted, ConsumerRun, Fault, LineBack, LineFront, LineLength, LineStatusReader, Plans,
-    RoomAdmin, RoomReader, Slices, StatusBoard, Taken, ThrottleStore, TicketCounter,
+    ActiveVisitors, Admissions, Admitted, ConsumerRun, Fault, LineBack, LineFront, LineLength,
+    LineStatusReader, Plans, RoomAdmin, RoomReader, Slices, StatusBoard, Taken, ThrottleStore, TicketCounter,
+    TurnoutCount,
 };
 use waitroom::{
-    Admission, AdmittedBy, LineProgress, LineStatus, Place, Rate, Room, RoomState, SliceId, Stretch,
+    Admission, AdmittedBy, LineProgress, LineStatus, Place, Plan, Rate, Room, RoomState, SliceId, Stretch,
+    Window,
 };
 
 use crate::support::{TestStore, room};
@@ -167,6 +169,27 @@ fn a_clock_that_is_ahead_for_a_while_neither_opens_nor_ends_the_room_for_good() 
         test.time.set_back(minutes(15));
     }
     assert_eq!(test.store.kept_room(), ordered);
+}
+
+#[test]
+fn an_old_window_with_a_high_number_hides_none_before_it() {
+    let (test, minutes) = (TestStore::new(), Duration::from_mins);
+    let now = test.time.now();
+    let first = plan_from(None, now - minutes(5), Rate::MIN);
+    // Of a clock that was an hour behind.
+    let behind = Plan { number: 2, ..plan_from(None, now - minutes(65), Rate::MIN) };
+    for plan in [first, behind] {
+        assert!(block_on(test.store.write(plan)).unwrap());
+    }
+    let counted = block_on(test.store.window_admissions(now - minutes(10))).unwrap();
+    assert_eq!(counted.iter().map(|window| window.plan).collect::<Vec<_>>(), [1]);
+    assert_eq!(
+        block_on(test.store.take(SliceId { plan: 1, index: 0 }, ConsumerRun(1))).unwrap(),
+        Taken::Here { released: 0 }
+    );
+    block_on(test.store.record(SliceId { plan: 1, index: 0 }, progress(1, 1))).unwrap();
+    let turnout = block_on(test.store.turnout(Window { start: now - minutes(10), end: now })).unwrap();
+    assert_eq!(turnout.released, 1);
 }
 
 #[test]
