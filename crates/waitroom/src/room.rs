@@ -217,20 +217,20 @@ impl Room {
         (self.epoch, self.rehearsal) != (before.epoch, before.rehearsal)
     }
 
-    /// What follows by itself, in order of time.
+    /// What it turns to by itself, in order of time.
     pub fn ahead(&self) -> impl Iterator<Item = (Turning, Timestamp)> + use<> {
-        Turning::in_order([self.opens, self.closes, self.ends], self.extra)
+        self.standing().ahead()
     }
 
     /// Whether anything does. Every request asks this, so nothing is put in order.
     pub fn changes_by_itself(&self) -> bool {
-        [self.opens, self.closes, self.ends].iter().any(Option::is_some) || self.extra.is_some()
+        self.standing().changes_next().is_some()
     }
 
     /// The room at `now`: with what was to follow by then.
     #[must_use]
     pub fn at(self: Arc<Self>, now: Timestamp) -> Arc<Self> {
-        if self.ahead().next().is_none_or(|(_, at)| at > now) {
+        if self.standing().changes_next().is_none_or(|at| at > now) {
             return self;
         }
         let mut room = Self::clone(&self);

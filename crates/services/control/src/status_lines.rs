@@ -2,10 +2,10 @@
 
 use document::{CheckMark, words};
 use waitroom::throttle_rules::{Finding, Verdict};
-use waitroom::{Mode, Room, RoomState, Stretch, Timestamp, Turning, Valve};
+use waitroom::{Mode, Room, RoomState, Stretch, Timestamp, Valve};
 
 use crate::wording::{
-    active, alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, refusals_missing,
+    active, alarm_mail, alarms, extra, found, joined, longest_wait, newcomers_wait, rate, refusals_missing,
     refused_by_limit, refused_in_full, stock, then, turnout, urls, word,
 };
 use crate::{AlarmState, Status, WindowCount};
@@ -90,17 +90,13 @@ fn urgent(status: &Status) -> Vec<StatusLine> {
 fn ahead(status: &Status, now: Timestamp) -> impl Iterator<Item = StatusLine> {
     let room = &status.room;
     let stock = stock(status).map(|left| StatusLine::new("stock", format!("{left}, then the room ends")));
-    let instants = room.ahead().map(move |(turns, at)| {
-        let instant = format!("{}, {}", words::at(at), words::ahead(at, now));
-        match room.extra {
-            Some(extra) if turns == Turning::Slows => {
-                let visitors = words::count(extra.visitors.get().into());
-                StatusLine::new("release", format!("{visitors} more than the rate, until {instant}"))
-            }
-            _ => StatusLine::new(turns.as_str(), instant),
-        }
+    let release = room.extra.map(|more| {
+        StatusLine::new("release", format!("{}, {}", extra(more), words::ahead(more.until, now)))
     });
-    stock.into_iter().chain(instants)
+    let instants = room.ahead().map(move |(turns, at)| {
+        StatusLine::new(turns.as_str(), format!("{}, {}", words::at(at), words::ahead(at, now)))
+    });
+    stock.into_iter().chain(release).chain(instants)
 }
 
 /// What the throttle found last, and since when that has been so: what it found before, if that was another verdict.
