@@ -190,23 +190,6 @@ impl Room {
         if text.as_str().is_empty() { &self.settings.message } else { text }
     }
 
-    /// Whether its visitors could be those of a rehearsal, who join and are released.
-    pub fn can_be_rehearsed(&self) -> bool {
-        self.takes_newcomers() && self.releases()
-    }
-
-    /// Marks the room for a rehearsal. Returns whether it did: it has to be one that can be rehearsed, and not marked. Those who
-    /// rehearse may not take from a stock, have to stand in line, and measure the rate.
-    pub fn rehearse(&mut self, mark: RehearsalMark) -> bool {
-        let has_a_line = self.can_be_rehearsed() && self.settings.mode == Mode::Line;
-        let is_usual = self.stock.is_none() && self.extra.is_none();
-        let is_free = has_a_line && self.rehearsal.is_none() && is_usual;
-        if is_free {
-            self.rehearsal = Some(mark);
-        }
-        is_free
-    }
-
     /// What a reset does. It ends a rehearsal too.
     pub fn start_epoch(&mut self, epoch: Epoch) {
         (self.epoch, self.rehearsal) = (epoch, None);
@@ -910,7 +893,7 @@ mod tests {
             |room| room.throttled = Some(Rate::MIN),
             |room| room.release(50.try_into().unwrap()),
             |room| room.sell(7.try_into().unwrap()),
-            |room| assert!(room.rehearse("abcdefghijkmnpqr".parse().unwrap())),
+            |room| room.rehearsal = Some("abcdefghijkmnpqr".parse().unwrap()),
             |room| (room.closes, room.ends, room.then_off) = (Some(CLOSES), Some(ENDS), true),
         ];
         for begin in begins {
@@ -982,20 +965,6 @@ mod tests {
         assert_eq!((room.state, &room.notice, room.valve()), (RoomState::Ended, &notice, Valve::Closed));
         change(&mut room, sell(3));
         assert_eq!((room.state, room.stock.unwrap().size.get()), (RoomState::Closed, 3), "nobody new joins");
-    }
-
-    #[test]
-    fn nobody_who_rehearses_takes_from_a_stock() {
-        let mut room = room("https://room.example/");
-        change(&mut room, sell(7));
-        assert!(!room.rehearse("abcdefghijkmnpqr".parse().unwrap()));
-    }
-
-    #[test]
-    fn a_room_that_lets_newcomers_straight_in_is_not_rehearsed() {
-        let mut room = room("https://room.example/");
-        change(&mut room, |room| room.settings.mode = Mode::Overflow);
-        assert!(!room.rehearse("abcdefghijkmnpqr".parse().unwrap()));
     }
 
     #[test]

@@ -480,9 +480,7 @@ fn write_closing() {
     let store = open(directory.path());
     block_on(store.start_epoch(room().epoch, Author::new("anna"))).unwrap();
     let mark = "abcdefghijkmnpqr".parse().unwrap();
-    let rehearse = move |room: &mut Room| {
-        room.rehearse(mark);
-    };
+    let rehearse = move |room: &mut Room| room.rehearsal = Some(mark);
     let note = AuditNote::new(Author::new("anna"), AuditSubject::Rehearsal);
     block_on(store.change("mark the room for a rehearsal", note, rehearse)).unwrap();
     block_on(store.join(waiting(1))).unwrap();
