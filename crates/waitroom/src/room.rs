@@ -148,7 +148,7 @@ impl Room {
     }
 
     /// Releases so many more than the rate allows, spread over the minute from when on the order is in force.
-    pub fn release(&mut self, visitors: ExtraSize) {
+    pub fn release_more(&mut self, visitors: ExtraSize) {
         self.extra = Some(Extra::ordered(visitors));
     }
 
@@ -205,7 +205,7 @@ impl Room {
         self.standing().ahead()
     }
 
-    /// Whether anything does. Every request asks this, so nothing is put in order.
+    /// Whether it becomes another by itself.
     pub fn changes_by_itself(&self) -> bool {
         self.standing().changes_next().is_some()
     }
@@ -434,9 +434,9 @@ impl Room {
     fn schedule_valve(&mut self, before: &Self, now: Timestamp, lead_time: Duration) {
         self.settle(now);
         let needs_no_line = self.lets_straight_in() || self.observes();
-        let is_faster =
+        let changes_rate =
             self.settings.rate != before.settings.rate || self.extra.as_ref().is_some_and(Extra::is_ordered);
-        if (is_faster && !needs_no_line) || self.state != before.state {
+        if (changes_rate && !needs_no_line) || self.state != before.state {
             self.quiet = false;
         }
         if self.settings.rate != before.settings.rate {
@@ -891,7 +891,7 @@ mod tests {
             |room| (room.settings.mode, room.quiet) = (Mode::Overflow, true),
             |room| room.settings.mode = Mode::Observe,
             |room| room.throttled = Some(Rate::MIN),
-            |room| room.release(50.try_into().unwrap()),
+            |room| room.release_more(50.try_into().unwrap()),
             |room| room.sell(7.try_into().unwrap()),
             |room| room.rehearsal = Some("abcdefghijkmnpqr".parse().unwrap()),
             |room| (room.closes, room.ends, room.then_off) = (Some(CLOSES), Some(ENDS), true),

@@ -105,7 +105,7 @@ async fn carry_out(
         }
         Order::Release { visitors } => {
             let refusal = move |room: &Room| release::refusal(room, visitors);
-            let release = move |room: &mut Room| room.release(visitors);
+            let release = move |room: &mut Room| room.release_more(visitors);
             change_unless(ledger, "release more", AuditSubject::State, who, refusal, release).await?
         }
         Order::Mode { mode } => {

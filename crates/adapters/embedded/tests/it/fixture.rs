@@ -361,7 +361,7 @@ fn write_release() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
-    let release = |room: &mut Room| room.release(50.try_into().unwrap());
+    let release = |room: &mut Room| room.release_more(50.try_into().unwrap());
     block_on(store.change("release more", note, release)).unwrap();
     store.close();
     pack(directory.path(), RELEASE);
