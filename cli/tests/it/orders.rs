@@ -138,10 +138,10 @@ fn a_release_says_until_when_and_is_refused_where_it_lets_nobody_in() {
     let (_, status, _) = run(&["status", "--local"]);
     let line =
         |label: &str| status.lines().find(|line| line.starts_with(label)).unwrap_or_default().to_owned();
-    assert!(line("release ").contains("50 more than the rate, until "), "{status}");
+    assert!(line("release ").contains("50 more until "), "{status}");
     assert!(line("rate ").ends_with(" 60 a minute"), "{status}");
     let (code, _, refused) = run(&["release", "--local", "5"]);
-    assert!(code == 1 && refused.contains("releases 50 more already, until "), "{refused}");
+    assert!(code == 1 && refused.contains("releases 50 more until "), "{refused}");
     let (_, taken_back, _) = run(&["undo", "--local"]);
     assert!(
         taken_back.starts_with("release: 50 more until ") && taken_back.contains(" -> none, "),

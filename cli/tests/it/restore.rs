@@ -254,7 +254,7 @@ fn a_backup_with_an_opening_says_when_the_room_opens() {
     wait_until("it is late", || SystemClock.now() > opens);
     let (_, said) = restore(&directory, &file);
     assert!(
-        said.contains(&format!("the room is on as soon as you start it: it was to open at {shown}")),
+        said.contains(&format!("the room is on as soon as you start it: in the backup it opens at {shown}")),
         "{said}"
     );
 }

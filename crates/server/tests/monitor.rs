@@ -14,7 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use waitroom::ports::{ActiveVisitors, RoomAdmin, ThrottleMemory, ThrottleStore};
 use waitroom::throttle_rules::{Finding, Verdict};
-use waitroom::{AuditNote, AuditSubject, Author, Rate, Room, Timestamp, fixture};
+use waitroom::{AuditNote, AuditSubject, Author, Rate, Room, RoomState, Timestamp, fixture};
 
 fn store() -> (EmbeddedStore, TempDir) {
     let directory = tempfile::tempdir().unwrap();
@@ -101,6 +101,10 @@ async fn every_metric_is_typed_explained_and_frozen() {
     let (alerts, _) = alerts.split_once("```").unwrap();
     let words = alerts.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     let named: Vec<_> = words.filter(|word| word.starts_with("beekeeper_")).collect();
+    // Only where the room releases does a line that stands mean that something is wrong.
+    let releasing = RoomState::ALL.into_iter().filter(|state| state.switches().releases);
+    let releasing = releasing.map(RoomState::as_str).collect::<Vec<_>>().join("|");
+    assert!(alerts.contains(&format!("state=~\"{releasing}\"")), "{releasing}");
     assert!(named.len() >= 5 && named.iter().all(|name| typed.contains_key(name)), "{named:?}");
     assert_frozen(Section::MonitoringMetrics, typed.into_keys());
 }

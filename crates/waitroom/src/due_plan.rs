@@ -408,7 +408,7 @@ mod tests {
                 Self::Sell(size) => room.sell(size.try_into().unwrap()),
                 // Whoever gives the order asks first.
                 Self::Release(_) if !room.releases() || room.extra.is_some() => {}
-                Self::Release(visitors) => room.release(visitors.try_into().unwrap()),
+                Self::Release(visitors) => room.release_more(visitors.try_into().unwrap()),
             }
         }
     }

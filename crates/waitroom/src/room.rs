@@ -153,7 +153,7 @@ impl Room {
     }
 
     /// Releases so many more than the rate allows, spread over the minute from when on the order is in force.
-    pub fn release(&mut self, visitors: ExtraSize) {
+    pub fn release_more(&mut self, visitors: ExtraSize) {
         self.extra = Some(Extra::ordered(visitors));
     }
 
@@ -195,23 +195,6 @@ impl Room {
         if text.as_str().is_empty() { &self.settings.message } else { text }
     }
 
-    /// Whether its visitors could be those of a rehearsal, who join and are released.
-    pub fn can_be_rehearsed(&self) -> bool {
-        self.takes_newcomers() && self.releases()
-    }
-
-    /// Marks the room for a rehearsal. Returns whether it did: it has to be one that can be rehearsed, and not marked. Those who
-    /// rehearse may not take from a stock, have to stand in line, and measure the rate.
-    pub fn rehearse(&mut self, mark: RehearsalMark) -> bool {
-        let has_a_line = self.can_be_rehearsed() && self.settings.mode == Mode::Line;
-        let is_usual = self.stock.is_none() && self.extra.is_none();
-        let is_free = has_a_line && self.rehearsal.is_none() && is_usual;
-        if is_free {
-            self.rehearsal = Some(mark);
-        }
-        is_free
-    }
-
     /// What a reset does. It ends a rehearsal too.
     pub fn start_epoch(&mut self, epoch: Epoch, began: Timestamp) {
         (self.epoch, self.epoch_began, self.rehearsal) = (epoch, Some(began), None);
@@ -222,20 +205,20 @@ impl Room {
         (self.epoch, self.rehearsal) != (before.epoch, before.rehearsal)
     }
 
-    /// What follows by itself, in order of time.
+    /// What it turns to by itself, in order of time.
     pub fn ahead(&self) -> impl Iterator<Item = (Turning, Timestamp)> + use<> {
-        Turning::in_order([self.opens, self.closes, self.ends], self.extra)
+        self.standing().ahead()
     }
 
-    /// Whether anything does. Every request asks this, so nothing is put in order.
+    /// Whether it becomes another by itself.
     pub fn changes_by_itself(&self) -> bool {
-        [self.opens, self.closes, self.ends].iter().any(Option::is_some) || self.extra.is_some()
+        self.standing().changes_next().is_some()
     }
 
     /// The room at `now`: with what was to follow by then.
     #[must_use]
     pub fn at(self: Arc<Self>, now: Timestamp) -> Arc<Self> {
-        if self.ahead().next().is_none_or(|(_, at)| at > now) {
+        if self.standing().changes_next().is_none_or(|at| at > now) {
             return self;
         }
         let mut room = Self::clone(&self);
@@ -463,9 +446,9 @@ impl Room {
     fn schedule_valve(&mut self, before: &Self, now: Timestamp, lead_time: Duration) {
         self.settle(now);
         let needs_no_line = self.lets_straight_in() || self.observes();
-        let is_faster =
+        let changes_rate =
             self.settings.rate != before.settings.rate || self.extra.as_ref().is_some_and(Extra::is_ordered);
-        if (is_faster && !needs_no_line) || self.state != before.state {
+        if (changes_rate && !needs_no_line) || self.state != before.state {
             self.quiet = false;
         }
         if self.settings.rate != before.settings.rate {
@@ -934,9 +917,9 @@ mod tests {
             |room| (room.settings.mode, room.quiet) = (Mode::Overflow, true),
             |room| room.settings.mode = Mode::Observe,
             |room| room.throttled = Some(Rate::MIN),
-            |room| room.release(50.try_into().unwrap()),
+            |room| room.release_more(50.try_into().unwrap()),
             |room| room.sell(7.try_into().unwrap()),
-            |room| assert!(room.rehearse("abcdefghijkmnpqr".parse().unwrap())),
+            |room| room.rehearsal = Some("abcdefghijkmnpqr".parse().unwrap()),
             |room| (room.closes, room.ends, room.then_off) = (Some(CLOSES), Some(ENDS), true),
         ];
         for begin in begins {
@@ -1022,20 +1005,6 @@ mod tests {
         assert_eq!((room.state, &room.notice, room.valve()), (RoomState::Ended, &notice, Valve::Closed));
         change(&mut room, sell(3));
         assert_eq!((room.state, room.stock.unwrap().size.get()), (RoomState::Closed, 3), "nobody new joins");
-    }
-
-    #[test]
-    fn nobody_who_rehearses_takes_from_a_stock() {
-        let mut room = room("https://room.example/");
-        change(&mut room, sell(7));
-        assert!(!room.rehearse("abcdefghijkmnpqr".parse().unwrap()));
-    }
-
-    #[test]
-    fn a_room_that_lets_newcomers_straight_in_is_not_rehearsed() {
-        let mut room = room("https://room.example/");
-        change(&mut room, |room| room.settings.mode = Mode::Overflow);
-        assert!(!room.rehearse("abcdefghijkmnpqr".parse().unwrap()));
     }
 
     #[test]

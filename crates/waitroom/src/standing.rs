@@ -20,9 +20,14 @@ impl Standing {
         Self { state, opens, closes, ends, then_off: false, stock, extra, notice: Notice::default() }
     }
 
-    /// What follows by itself, in order of time.
+    /// What it turns to by itself, in order of time.
     pub(crate) fn ahead(&self) -> impl Iterator<Item = (Turning, Timestamp)> + use<> {
-        Turning::in_order([self.opens, self.closes, self.ends], self.extra)
+        Turning::in_order([self.opens, self.closes, self.ends])
+    }
+
+    /// When anything of it is next another: at a turning, or when a release beyond the rate is over.
+    pub(crate) fn changes_next(&self) -> Option<Timestamp> {
+        self.ahead().map(|(_, at)| at).chain(self.extra.map(|extra| extra.until)).min()
     }
 
     /// Lets this happen.
@@ -33,7 +38,6 @@ impl Standing {
             Turning::Closes if self.state == RoomState::Paused => self.turn(RoomState::ClosedPaused),
             Turning::Closes => self.turn(RoomState::Closed),
             Turning::Ends => self.turn(RoomState::Ended),
-            Turning::Slows => self.extra = None,
         }
     }
 
@@ -48,6 +52,7 @@ impl Standing {
     #[must_use]
     pub fn at(mut self, now: Timestamp) -> Self {
         self.forget();
+        self.extra = self.extra.filter(|extra| extra.until > now);
         while let Some((turning, _)) = self.ahead().next().filter(|(_, at)| *at <= now) {
             self.follow(turning);
         }
@@ -100,7 +105,7 @@ impl Standing {
     /// What follows by itself, and from when.
     pub(crate) fn follows(&self) -> impl Iterator<Item = (Timestamp, Self)> {
         let next = |before: &Self| {
-            let (_, at) = before.ahead().next()?;
+            let at = before.changes_next()?;
             Some((at, before.clone().at(at)))
         };
         std::iter::successors(next(self), move |(_, before)| next(before))
@@ -138,13 +143,13 @@ impl Standing {
     }
 
     fn details(&self) -> Vec<String> {
-        let instants = self.ahead().map(|(turns, at)| match self.extra {
-            Some(extra) if turns == Turning::Slows => extra.told(),
-            _ => format!("{turns} {at}"),
-        });
+        let instants = self.ahead().map(|(turns, at)| format!("{turns} {at}"));
         let Notice { text, link } = &self.notice;
         let text = Some(text.as_str()).filter(|text| !text.is_empty());
-        instants
+        self.extra
+            .map(|extra| extra.told())
+            .into_iter()
+            .chain(instants)
             .chain(self.then_off.then(|| "then off".to_owned()))
             .chain(text.map(|text| format!("notice {text:?}")))
             .chain(link.as_ref().map(|link| format!("link {link}")))

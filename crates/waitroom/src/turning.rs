@@ -1,15 +1,13 @@
 use std::fmt;
 
-use crate::{Extra, Timestamp};
+use crate::Timestamp;
 
-/// What a room does by itself at an instant.
+/// What a room turns to by itself at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turning {
     Opens,
     Closes,
     Ends,
-    /// A [release beyond the rate](crate::Extra) is over.
-    Slows,
 }
 
 impl Turning {
@@ -18,18 +16,14 @@ impl Turning {
             Self::Opens => "opens",
             Self::Closes => "closes",
             Self::Ends => "ends",
-            Self::Slows => "slows",
         }
     }
 
     /// Those that have an instant, in order of time.
     pub(crate) fn in_order(
         [opens, closes, ends]: [Option<Timestamp>; 3],
-        extra: Option<Extra>,
     ) -> impl Iterator<Item = (Self, Timestamp)> {
-        let slows = extra.map(|extra| extra.until);
-        let mut ahead =
-            [(Self::Opens, opens), (Self::Closes, closes), (Self::Ends, ends), (Self::Slows, slows)];
+        let mut ahead = [(Self::Opens, opens), (Self::Closes, closes), (Self::Ends, ends)];
         // Stable: of two at the same instant, the earlier kind is first.
         ahead.sort_by_key(|(_, at)| *at);
         ahead.into_iter().filter_map(|(turning, at)| Some((turning, at?)))

@@ -1,9 +1,9 @@
 //! What an order changed, a line for each change, for the person who gave it.
 
 use document::words;
-use waitroom::{Extra, Mode, Room, Timestamp, Turning};
+use waitroom::{Mode, Room, Timestamp, Turning};
 
-use crate::wording::then;
+use crate::wording::{extra, then};
 use crate::{ChangedRoom, Order};
 
 impl ChangedRoom {
@@ -25,6 +25,8 @@ impl ChangedRoom {
 
 /// What the order asks for, as the room has it already. What a room does by itself is no answer to an order about something else.
 fn already(order: &Order, room: &Room, now: Timestamp) -> String {
+    let state = || format!("the room is {} already", room.state);
+    let ahead = |turning| when(room, turning).map_or_else(state, |at| instant(turning, at, now));
     match order {
         Order::SetRate { .. } => format!("the rate is {} already", room.settings.rate),
         Order::Mode { .. } => format!("the mode is {} already", room.settings.mode),
@@ -33,22 +35,19 @@ fn already(order: &Order, room: &Room, now: Timestamp) -> String {
         Order::Stretch { .. } => format!("the stretch is {} already", room.stretch),
         Order::CloseNever => "no closing is ahead".into(),
         Order::EndNever => "no end is ahead".into(),
+        Order::OpenAt { .. } => ahead(Turning::Opens),
+        Order::CloseAt { .. } => ahead(Turning::Closes),
+        Order::EndAt { .. } => ahead(Turning::Ends),
         Order::Pause
         | Order::On
-        | Order::OpenAt { .. }
         | Order::Close { .. }
-        | Order::CloseAt { .. }
         | Order::CloseAfter { .. }
         | Order::End { .. }
-        | Order::EndAt { .. }
         | Order::Off
         | Order::Release { .. }
         | Order::Reset { .. }
         | Order::Rehearse { .. }
-        | Order::Undo { .. } => {
-            let ahead: Vec<_> = room.ahead().map(|(turns, at)| instant(turns, at, now)).collect();
-            if ahead.is_empty() { format!("the room is {} already", room.state) } else { ahead.join("; ") }
-        }
+        | Order::Undo { .. } => state(),
         // These have replies of their own.
         Order::Status
         | Order::History { .. }
@@ -81,11 +80,6 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
         let again = if is_new { " anew" } else { "" };
         room.stock.map(|stock| format!("{}{again}", words::count(stock.size.get().into())))
     };
-    let extra = |room: &Room| {
-        room.extra.map(|Extra { visitors, until }| {
-            format!("{} more until {}", words::count(visitors.get().into()), words::at(until))
-        })
-    };
     let rows: [(&str, Shown<'_>, &str); 10] = [
         ("rate", &|room| room.settings.rate.to_string(), &format!("{in_force}{held}")),
         ("mode", &|room| room.settings.mode.to_string(), mode_in_force(after, in_force)),
@@ -95,7 +89,7 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
         ("then", &|room| then(room).unwrap_or("nothing").into(), ""),
         ("stretch", &|room| room.stretch.to_string(), ""),
         ("stock", &|room| or_none(stock(room)), in_force),
-        ("release", &|room| or_none(extra(room)), in_force),
+        ("release", &|room| or_none(room.extra.map(extra)), in_force),
         ("room", &|room| room.state.to_string(), if with_opening { "" } else { in_force }),
     ];
     rows.into_iter()
@@ -129,7 +123,6 @@ fn changes_ahead(before: &Room, after: &Room, now: Timestamp) -> Vec<String> {
         (Turning::Closes, "from then on nobody new joins", !after.takes_newcomers()),
         (Turning::Ends, "from then on nobody is let in", after.is_over()),
     ];
-    let when = |room: &Room, turns| room.ahead().find(|(other, _)| *other == turns).map(|(_, at)| at);
     let lines = turnings.into_iter().filter_map(|(turns, seen, has_happened)| {
         match (when(before, turns), when(after, turns)) {
             (before, Some(at)) if before != Some(at) => {
@@ -144,6 +137,10 @@ fn changes_ahead(before: &Room, after: &Room, now: Timestamp) -> Vec<String> {
         }
     });
     lines.collect()
+}
+
+fn when(room: &Room, turns: Turning) -> Option<Timestamp> {
+    room.ahead().find(|(other, _)| *other == turns).map(|(_, at)| at)
 }
 
 fn instant(turns: Turning, at: Timestamp, now: Timestamp) -> String {
@@ -219,6 +216,18 @@ mod tests {
         assert_eq!(unchanged.told(&rate, now), ["nothing changed: the rate is 600 already"]);
         let opening = unchanged.told(&Order::OpenAt { at: OPENS }, now);
         assert!(opening[0].starts_with("nothing changed: opens at "), "{opening:?}");
+    }
+
+    #[test]
+    fn what_a_room_does_by_itself_is_no_answer_to_another_order() {
+        let extra = waitroom::Extra { visitors: 50.try_into().unwrap(), until: OPENS };
+        let on = Room { extra: Some(extra), closes: Some(OPENS), ends: Some(OPENS), ..room() };
+        let unchanged = ChangedRoom { before: on.clone(), after: on };
+        let told = |order| unchanged.told(&order, OPENS).concat();
+        assert_eq!(told(Order::On), "nothing changed: the room is on already");
+        let closing = told(Order::CloseAt { at: OPENS, notice: None, then_off: false });
+        assert!(closing.starts_with("nothing changed: closes at ") && !closing.contains(';'), "{closing}");
+        assert!(told(Order::EndAt { at: OPENS, notice: None }).starts_with("nothing changed: ends at "));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use document::words;
 use pass::{KeyState, PublishedKey};
-use waitroom::{ExtraSize, Mode, Notice, Rate, RoomId, RoomState, StockSize, Timestamp};
+use waitroom::{ExtraSize, Mode, Notice, Rate, Room, RoomId, RoomState, StockSize, Timestamp};
 
 use crate::{ControlError, OperatedRoom, Order, Status};
 
@@ -178,24 +178,36 @@ fn times(factor: f64) -> String {
 /// What an opening ahead would do to those who enter the shop now, if somebody does.
 fn opening(status: &Status, at: Timestamp, now: Timestamp) -> Option<String> {
     let until = format!("it opens at {}, {}", words::at(at), words::ahead(at, now));
-    if let Some(sale) = sale(status) {
+    if let Some(sale) = sale(status, now) {
         return Some(format!("{sale}; nobody would enter until {until}"));
     }
     let is_early = at.since(now) > BEFORE_A_SALE;
-    (is_early && status.room.lets_everybody_through()).then(|| {
-        format!(
-            "{} is off, so everybody enters the shop; from now on visitors would join and wait, and nobody would enter until {until}; \
-             you can say this in the hour before instead",
-            status.room.settings.room
-        )
-    })
+    let open = open_shop(&status.room).filter(|_| is_early)?;
+    Some(format!(
+        "{} {open}; from now on visitors would join and wait, and nobody would enter until {until}; you can say this in the hour \
+         before instead",
+        status.room.settings.room
+    ))
+}
+
+/// That customers enter the shop without a line, if they do.
+fn open_shop(room: &Room) -> Option<&'static str> {
+    if room.lets_everybody_through() {
+        Some("is off, so everybody enters the shop")
+    } else if room.observes() {
+        Some("observes, so everybody enters the shop")
+    } else if room.releases() && room.lets_straight_in() {
+        Some("lets newcomers straight into the shop")
+    } else {
+        None
+    }
 }
 
 /// A sale that is under way: whom the room serves at this moment. A rehearsal ends with a reset, so whom it released does not
 /// count as released in this epoch; and a room that is marked for one refuses the order itself.
-fn sale(status: &Status) -> Option<String> {
+fn sale(status: &Status, now: Timestamp) -> Option<String> {
     let room = &status.room;
-    let lately = status.windows.iter().map(|window| window.released).sum::<u64>().min(status.released);
+    let lately = status.windows_lately(now).map(|window| window.released).sum::<u64>().min(status.released);
     let is_served = status.released > 0 && (status.line.waiting > 0 || lately >= CUSTOMERS);
     (room.releases() && room.rehearsal.is_none() && is_served).then(|| {
         let name = &room.settings.room;
@@ -396,7 +408,7 @@ mod tests {
     /// A room that is on, with so many released in this epoch, released in the last windows, and waiting.
     fn served(released: u64, lately: u64, waiting: u64) -> Status {
         let mut status = suffering();
-        let window = WindowCount { released: lately, ..status.windows[0] };
+        let window = WindowCount { released: lately, start: NOW, end: NOW, ..status.windows[0] };
         (status.released, status.line.waiting, status.windows) = (released, waiting, vec![window]);
         status
     }
@@ -412,6 +424,18 @@ mod tests {
         assert!(told.starts_with("spring-sale is off, so everybody enters the shop; from now on"), "{told}");
         assert!(told.contains(", in 2 d 2 h; "), "{told}");
         assert_eq!(asked(&status, BEFORE_A_SALE), None, "the usual time");
+        status.room.state = RoomState::On;
+        for (mode, quiet, open) in [
+            (Mode::Observe, false, "spring-sale observes, so everybody enters the shop; from now on"),
+            (Mode::Overflow, true, "spring-sale lets newcomers straight into the shop; from now on"),
+            (Mode::Overflow, false, "spring-sale lets newcomers straight into the shop; from now on"),
+        ] {
+            (status.room.settings.mode, status.room.quiet) = (mode, quiet);
+            assert!(asked(&status, days).unwrap().starts_with(open), "{mode}");
+            assert_eq!(asked(&status, BEFORE_A_SALE), None, "{mode}");
+        }
+        status.room.state = RoomState::Paused;
+        assert_eq!(asked(&status, days), None, "nobody enters anyway");
         let sale = asked(&served(4090, 300, 9120), Duration::from_mins(5)).unwrap();
         assert!(
             sale.contains("9,120 visitors wait to enter; nobody would enter until it opens at "),
@@ -421,6 +445,7 @@ mod tests {
 
     #[test]
     fn only_a_sale_is_asked_about() {
+        let sale = |status: &Status| sale(status, NOW);
         assert!(
             sale(&served(4090, 300, 9120)).unwrap().ends_with(" is on, and 9,120 visitors wait to enter")
         );
@@ -429,6 +454,10 @@ mod tests {
         assert_eq!(sale(&served(0, 500, 0)), None, "a rehearsal that has just ended");
         assert_eq!(sale(&served(1, 500, 0)), None, "its operator, who looks at the page once more");
         assert_eq!(sale(&served(4090, 0, 0)), None, "an event that is over");
+        let mut quiet = served(4090, 300, 0);
+        quiet.windows[0].end = NOW - Duration::from_hours(2);
+        quiet.windows[0].start = quiet.windows[0].end - Duration::from_mins(1);
+        assert_eq!(sale(&quiet), None, "its last window ended long ago");
         let mut rehearsed = served(40, 40, 40);
         rehearsed.room.rehearsal = Some("abcdefgh01234567".parse().unwrap());
         assert_eq!(sale(&rehearsed), None, "the room refuses");

@@ -105,7 +105,7 @@ async fn carry_out(
         }
         Order::Release { visitors } => {
             let refusal = move |room: &Room| release::refusal(room, visitors);
-            let release = move |room: &mut Room| room.release(visitors);
+            let release = move |room: &mut Room| room.release_more(visitors);
             change_unless(ledger, "release more", AuditSubject::State, who, refusal, release).await?
         }
         Order::Mode { mode } => {
@@ -147,7 +147,7 @@ async fn carry_out(
             change(ledger, "turn the room off", AuditSubject::State, who, turn_off).await?
         }
         Order::Rehearse { mark } => rehearsal::begin(store, mark, who, now).await?,
-        Order::Undo { number } => undo::execute(ledger, number, who).await?,
+        Order::Undo { number } => undo::execute(ledger, number, who, now).await?,
         Order::History { most } => Reply::History { entries: ledger.entries(most).await? },
         Order::Minutes { since } => Reply::Minutes { records: ledger.minutes(since).await? },
         Order::Find { code } => help::find(ledger, code, now).await?,

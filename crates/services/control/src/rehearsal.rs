@@ -1,11 +1,10 @@
 //! The order that marks a room for a rehearsal, and what a marked room refuses.
 
 use document::words;
-use waitroom::ports::{LineLength, PortResult, RoomAdmin, RoomReader, StatusBoard};
-use waitroom::{
-    AuditNote, AuditSubject, AuditedChange, Author, LineCount, Mode, RehearsalMark, Room, Timestamp,
-};
+use waitroom::ports::{LineLength, PortResult, RoomReader, StatusBoard};
+use waitroom::{AuditSubject, AuditedChange, Author, LineCount, Mode, RehearsalMark, Room, Timestamp};
 
+use crate::change::change_unless;
 use crate::reply::Reply;
 use crate::store::OperatorStore;
 
@@ -17,30 +16,8 @@ pub(crate) async fn begin(
     now: Timestamp,
 ) -> PortResult<Reply> {
     let ledger = store.ledger();
-    let room = ledger.room_now().await?;
-    if let Some(refusal) = refusal(&room) {
+    if let Some(refusal) = not_rehearsed(&*ledger.room_now().await?) {
         return Ok(Reply::failed(refusal));
-    }
-    if !room.can_be_rehearsed() {
-        return Ok(Reply::failed(not_on(&room)));
-    }
-    if let mode @ (Mode::Overflow | Mode::Observe) = room.settings.mode {
-        return Ok(Reply::failed(format!(
-            "lets newcomers straight in, and a rehearsal is of the line: order `beekeeper mode line` first, and \
-             `beekeeper mode {mode}` after it"
-        )));
-    }
-    if room.stock.is_some() {
-        return Ok(Reply::failed(
-            "lets in only so many more, and the visitors of a rehearsal would count; first withdraw that: \
-             `beekeeper close --never`",
-        ));
-    }
-    if let Some(extra) = room.extra {
-        return Ok(Reply::failed(format!(
-            "releases {}, and a rehearsal measures the rate; rehearse from then on",
-            extra.told()
-        )));
     }
     let waiting = store.line().waiting().await?;
     if waiting > 0 {
@@ -58,15 +35,34 @@ pub(crate) async fn begin(
             words::things(uncounted, "waiting visitor")
         )));
     }
-    let note = AuditNote::new(who, AuditSubject::Rehearsal);
-    let set = move |room: &mut Room| {
-        room.rehearse(mark);
-    };
-    let changed = ledger.change("mark the room for a rehearsal", note, set).await?;
-    if changed.1.rehearsal != Some(mark) {
-        return Ok(Reply::failed("got another order meanwhile; look at `beekeeper history`"));
+    let set = move |room: &mut Room| room.rehearsal = Some(mark);
+    let attempt = "mark the room for a rehearsal";
+    change_unless(ledger, attempt, AuditSubject::Rehearsal, who, not_rehearsed, set).await
+}
+
+/// Why the room may not be rehearsed, whoever waits in it. Completes the sentence "the room ...".
+fn not_rehearsed(room: &Room) -> Option<String> {
+    if let Some(marked) = refusal(room) {
+        return Some(marked);
     }
-    Ok(Reply::changed(changed))
+    if !(room.takes_newcomers() && room.releases()) {
+        return Some(not_on(room));
+    }
+    if let mode @ (Mode::Overflow | Mode::Observe) = room.settings.mode {
+        return Some(format!(
+            "lets newcomers straight in, and a rehearsal is of the line: order `beekeeper mode line` first, and \
+             `beekeeper mode {mode}` after it"
+        ));
+    }
+    if room.stock.is_some() {
+        return Some(
+            "lets in only so many more, and the visitors of a rehearsal would count; first withdraw that: \
+             `beekeeper close --never`"
+                .into(),
+        );
+    }
+    let extra = room.extra?;
+    Some(format!("releases {}, and a rehearsal measures the rate; rehearse from then on", extra.told()))
 }
 
 /// How many wait at most in a line that counts nobody: on AWS, it counts visitors some minutes after they joined.
@@ -156,6 +152,15 @@ mod tests {
         let opening = refused(paused.execute(Order::Rehearse { mark: mark() }));
         assert!(opening.starts_with("is paused until it opens at 2027-01-15 08:00:00 UTC"), "{opening}");
         assert_eq!(paused.room().rehearsal, None);
+    }
+
+    #[test]
+    fn an_order_that_comes_meanwhile_is_named_as_one_before() {
+        let store = WaitingRoom::interrupted(|room| room.settings.mode = Mode::Overflow);
+        store.interrupt();
+        let error = refused(store.execute(Order::Rehearse { mark: mark() }));
+        assert!(error.contains("order `beekeeper mode line` first"), "{error}");
+        assert_eq!(store.room().rehearsal, None);
     }
 
     #[test]

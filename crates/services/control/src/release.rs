@@ -14,8 +14,7 @@ pub(crate) fn refusal(room: &Room, visitors: ExtraSize) -> Option<String> {
         return Some(marked);
     }
     if let Some(extra) = room.extra {
-        let (before, until) = (words::count(extra.visitors.get().into()), extra.until);
-        return Some(format!("releases {before} more already, until {until}; order more from then on"));
+        return Some(format!("releases {}; order more from then on", extra.told()));
     }
     let rate = room.rate();
     let left = Rate::MAX.get() - rate.get();
@@ -104,7 +103,7 @@ mod tests {
             room.valves.all_after(Timestamp::default()).map(|it| it.valve.rate().unwrap().get()).collect();
         assert_eq!((rates, room.rate().get(), room.pace_of_line().get()), (vec![350, 300], 300, 300));
         let error = refused(&store, release(1));
-        assert!(error.starts_with("releases 50 more already, until "), "{error}");
+        assert!(error.starts_with("releases 50 more until "), "{error}");
         let later = std::sync::Arc::new(room).at(extra.until);
         assert_eq!((later.extra, refusal(&later, extra.visitors)), (None, None));
     }

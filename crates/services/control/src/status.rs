@@ -74,6 +74,13 @@ pub struct WindowCount {
     pub end: Timestamp,
 }
 
+impl WindowCount {
+    /// How long it has been over. A room of an earlier version doesn't say it.
+    pub(crate) fn over_for(&self, now: Timestamp) -> Duration {
+        if self.end == Timestamp::default() { Duration::ZERO } else { now.since(self.end) }
+    }
+}
+
 /// Requests that were refused in this minute and the one before, or in the latest two that AWS has counted. Or none yet, but the
 /// room can store nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -207,6 +214,13 @@ impl Status {
             alarms: Vec::new(),
             alarm_mail: None,
         })
+    }
+
+    /// This window and the one before, newest first: none that is still ahead, as before an opening, and none of long ago, as
+    /// where nobody has waited since.
+    pub(crate) fn windows_lately(&self, now: Timestamp) -> impl Iterator<Item = &WindowCount> {
+        const LATELY: Duration = Duration::from_mins(2);
+        self.windows.iter().filter(move |window| window.start <= now && window.over_for(now) < LATELY)
     }
 }
 

@@ -2,10 +2,10 @@
 
 use document::{CheckMark, words};
 use waitroom::throttle_rules::{Finding, Verdict};
-use waitroom::{Mode, Room, RoomState, Stretch, Timestamp, Turning, Valve};
+use waitroom::{Mode, Room, RoomState, Stretch, Timestamp, Valve};
 
 use crate::wording::{
-    active, alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, refusals_missing,
+    active, alarm_mail, alarms, extra, found, joined, longest_wait, newcomers_wait, rate, refusals_missing,
     refused_by_limit, refused_in_full, stock, then, turnout, urls, word,
 };
 use crate::{AlarmState, Status, WindowCount};
@@ -61,7 +61,7 @@ impl Status {
     pub fn lines(&self, now: Timestamp) -> Vec<StatusLine> {
         let mut lines = urgent(self);
         lines.extend(ahead(self, now));
-        lines.extend(counted(self));
+        lines.extend(counted(self, now));
         lines.extend(active(self, now).map(|active| StatusLine::new("active", active)));
         lines.extend(health(self, now));
         lines.extend(mode(self));
@@ -90,17 +90,13 @@ fn urgent(status: &Status) -> Vec<StatusLine> {
 fn ahead(status: &Status, now: Timestamp) -> impl Iterator<Item = StatusLine> {
     let room = &status.room;
     let stock = stock(status).map(|left| StatusLine::new("stock", format!("{left}, then the room ends")));
-    let instants = room.ahead().map(move |(turns, at)| {
-        let instant = format!("{}, {}", words::at(at), words::ahead(at, now));
-        match room.extra {
-            Some(extra) if turns == Turning::Slows => {
-                let visitors = words::count(extra.visitors.get().into());
-                StatusLine::new("release", format!("{visitors} more than the rate, until {instant}"))
-            }
-            _ => StatusLine::new(turns.as_str(), instant),
-        }
+    let release = room.extra.map(|more| {
+        StatusLine::new("release", format!("{}, {}", extra(more), words::ahead(more.until, now)))
     });
-    stock.into_iter().chain(instants)
+    let instants = room.ahead().map(move |(turns, at)| {
+        StatusLine::new(turns.as_str(), format!("{}, {}", words::at(at), words::ahead(at, now)))
+    });
+    stock.into_iter().chain(release).chain(instants)
 }
 
 /// What the throttle found last, and since when that has been so: what it found before, if that was another verdict.
@@ -131,21 +127,32 @@ fn window_told(window: &WindowCount) -> String {
     format!("{} of {}{length}", window.released, window.planned)
 }
 
-fn counted(status: &Status) -> Vec<StatusLine> {
-    let Status { line, released, windows, .. } = status;
-    let windows: Vec<_> = windows
-        .iter()
-        .scan(0, |so_far, window| {
-            *so_far += window.released;
+/// How this window does, and the one before, as far as they are. Those of a room that doesn't run are as they were when it stopped.
+fn windows(status: &Status, now: Timestamp) -> Vec<StatusLine> {
+    let now = status.stopped_at.unwrap_or(now);
+    let windows: Vec<_> = status.windows_lately(now).collect();
+    let is_over = windows.first().is_some_and(|latest| !latest.over_for(now).is_zero());
+    let labels = ["this window", "window before"].into_iter().skip(is_over.into());
+    let mut so_far = 0;
+    labels
+        .zip(windows)
+        .map(|(label, window)| {
+            so_far += window.released;
             // More than the line has released since it was emptied, such as by a rehearsal's end.
-            let before = if *so_far > *released { ", before the line was emptied" } else { "" };
-            Some(window_told(window) + before)
+            let before = if so_far > status.released { ", before the line was emptied" } else { "" };
+            StatusLine::new(label, window_told(window) + before)
         })
-        .collect();
-    let window = |at: usize| windows.get(at).map_or("none yet", String::as_str);
+        .collect()
+}
+
+fn counted(status: &Status, now: Timestamp) -> Vec<StatusLine> {
+    let Status { line, room, released, .. } = status;
     let newcomers = newcomers_wait(status).map(|wait| format!(", {wait} for somebody who joins now"));
     let longest = match longest_wait(status) {
         Some(wait) => format!("{wait}, of those released in the last two minutes"),
+        None if room.observes() || matches!(room.valve(), Valve::Doors(_)) => {
+            "newcomers go straight in".into()
+        }
         None => "nobody was released in the last two minutes".into(),
     };
     // Who joined, and neither waits nor is counted as released.
@@ -159,13 +166,10 @@ fn counted(status: &Status) -> Vec<StatusLine> {
         StatusLine::new("released", format!("{released}{rest}")),
         StatusLine::new("longest wait", longest),
         StatusLine::new("line reached", line.reached.to_string()),
-        StatusLine::new("this window", window(0)),
-        StatusLine::new("window before", window(1)),
-        StatusLine {
-            mark: line.slow.then_some(CheckMark::Doubtful),
-            ..StatusLine::new("rate", rate(status))
-        },
     ];
+    lines.extend(windows(status, now));
+    let mark = line.slow.then_some(CheckMark::Doubtful);
+    lines.push(StatusLine { mark, ..StatusLine::new("rate", rate(status)) });
     lines.extend(turnout(status).map(|turnout| StatusLine::new("turnout", turnout)));
     let limited = status.limited.as_ref().map(refused_by_limit);
     lines.extend(limited.map(|limited| StatusLine::marked("join limit", CheckMark::Doubtful, limited)));
@@ -236,4 +240,72 @@ fn watched(status: &Status) -> Vec<StatusLine> {
     let mail = status.alarm_mail.as_ref().and_then(alarm_mail);
     lines.extend(mail.map(|mail| StatusLine::marked("alarm e-mails", CheckMark::Doubtful, mail.to_string())));
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::example::suffering;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_804_244_400_000);
+
+    fn told(status: &Status) -> Vec<String> {
+        let lines = status.lines(NOW).into_iter();
+        let about =
+            lines.filter(|line| ["longest wait", "this window", "window before"].contains(&line.label));
+        about.map(|line| format!("{}: {}", line.label, line.text)).collect()
+    }
+
+    /// These windows, newest first: how many seconds from now they begin and end, and how many they released.
+    fn with_windows(windows: &[(i64, i64, u64)]) -> Status {
+        let at = |seconds: i64| {
+            let ahead = Duration::from_secs(seconds.unsigned_abs());
+            if seconds < 0 { NOW - ahead } else { NOW + ahead }
+        };
+        let mut status = suffering();
+        status.longest_wait = None;
+        status.windows = windows
+            .iter()
+            .map(|&(start, end, released)| WindowCount {
+                number: 7,
+                released,
+                planned: 300,
+                start: at(start),
+                end: at(end),
+            })
+            .collect();
+        status
+    }
+
+    #[test]
+    fn a_window_is_called_this_one_while_it_lasts() {
+        let windows = |windows: &[(i64, i64, u64)]| told(&with_windows(windows)).split_off(1);
+        let both = ["this window: 31 of 300", "window before: 298 of 300"];
+        assert_eq!(windows(&[(-20, 40, 31), (-80, -20, 298)]), both);
+        assert_eq!(windows(&[(41, 101, 0), (-20, 40, 31)]), both[..1], "the newest is planned ahead");
+        assert_eq!(windows(&[(120, 180, 0)]), [""; 0], "the room opens in two minutes");
+        assert_eq!(windows(&[(-70, -10, 298), (-130, -70, 300)]), both[1..], "nobody waits now");
+        assert_eq!(windows(&[(-7200, -7140, 31), (-7260, -7200, 298)]), [""; 0], "hours ago");
+        let mut stopped = with_windows(&[(-7200, -7140, 31)]);
+        stopped.stopped_at = Some(NOW - Duration::from_secs(7150));
+        assert_eq!(told(&stopped)[1..], both[..1], "as it stood then");
+    }
+
+    #[test]
+    fn where_newcomers_go_straight_in_nobody_is_missed_who_was_released() {
+        let mut status = with_windows(&[]);
+        let nobody = ["longest wait: nobody was released in the last two minutes"];
+        assert_eq!(told(&status), nobody);
+        status.room.settings.mode = Mode::Overflow;
+        assert_eq!(told(&status), nobody, "a line has formed");
+        let straight_in = ["longest wait: newcomers go straight in"];
+        status.room.quiet = true;
+        assert_eq!(told(&status), straight_in);
+        status.room.settings.mode = Mode::Observe;
+        assert_eq!(told(&status), straight_in);
+        status.room.pause();
+        assert_eq!(told(&status), nobody);
+    }
 }

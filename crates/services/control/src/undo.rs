@@ -3,8 +3,10 @@
 //! An order can be taken back once. Repeated undos go back order by order: an undo, and what it took back, are skipped.
 //! An undo is never taken back itself, so no undo repeats an order. A reset ends that, because the places are gone.
 
+use std::sync::Arc;
+
 use waitroom::ports::PortResult;
-use waitroom::{AuditEntry, AuditNote, AuditedChange, Author, NothingToUndo, Room, Standing};
+use waitroom::{AuditEntry, AuditNote, AuditedChange, Author, NothingToUndo, Room, Standing, Timestamp};
 
 use crate::change::change_noted_unless;
 use crate::mode::mode_refusal;
@@ -71,7 +73,12 @@ fn brings_back_a_stock<'a>(mut since: impl Iterator<Item = &'a AuditEntry>) -> b
             }))
 }
 
-pub(crate) async fn execute(ledger: &impl OperatorLedger, number: u64, who: Author) -> PortResult<Reply> {
+pub(crate) async fn execute(
+    ledger: &impl OperatorLedger,
+    number: u64,
+    who: Author,
+    now: Timestamp,
+) -> PortResult<Reply> {
     let order = match UndoableOrder::last(&ledger.entries(AuditEntry::KEPT).await?) {
         Ok(order) => order,
         Err(nothing) => return Ok(Reply::failed(nothing.to_string())),
@@ -83,23 +90,28 @@ pub(crate) async fn execute(ledger: &impl OperatorLedger, number: u64, who: Auth
     let UndoableOrder { change, reverted, .. } = order;
     let note = AuditNote { undoes: Some(number), ..AuditNote::new(who, reverted.subject()) };
     let to_apply = reverted.clone();
-    let refusal = move |room: &Room| refusal(room, &change, &reverted);
+    let refusal = move |room: &Room| refusal(room, &change, &reverted, now);
     let revert = move |room: &mut Room| _ = to_apply.apply(room);
     change_noted_unless(ledger, "take the last order back", note, refusal, revert).await
 }
 
 /// Why the room may not go back from this change. Completes the sentence "the room ...".
-fn refusal(room: &Room, change: &AuditedChange, reverted: &AuditedChange) -> Option<String> {
+fn refusal(room: &Room, change: &AuditedChange, reverted: &AuditedChange, now: Timestamp) -> Option<String> {
     let contradicts = match reverted {
         AuditedChange::Mode { to, .. } => mode_refusal(room, *to),
         _ if rehearsal::would_open(reverted, room) => rehearsal::refusal(room),
         _ => None,
     };
     contradicts.or_else(|| {
-        let is_as_left = reverted.apply(&mut room.clone());
-        let why =
-            || went_on(reverted, room).unwrap_or_else(|| "something else has changed that since".into());
-        (!is_as_left).then(|| format!("cannot take back the last order ({change}), because {}", why()))
+        let mut back = room.clone();
+        let why = if !reverted.apply(&mut back) {
+            went_on(reverted, room).unwrap_or_else(|| "something else has changed that since".into())
+        } else if *Arc::new(back).at(now) == *room {
+            format!("without it the room would be {} by now, too", room.state)
+        } else {
+            return None;
+        };
+        Some(format!("cannot take back the last order ({change}), because {why}"))
     })
 }
 
@@ -312,9 +324,27 @@ mod tests {
     }
 
     #[test]
+    fn what_the_room_would_have_done_by_itself_is_not_taken_back() {
+        let store = WaitingRoom::new();
+        let opens = NOW + Duration::from_hours(1);
+        set_rate(&store, 600);
+        store.execute(Order::OpenAt { at: opens });
+        store.execute(Order::On);
+        let order = UndoableOrder::last(&entries(&store)).unwrap();
+        let refused = |now| refusal(&store.room(), &order.change, &order.reverted, now);
+        assert_eq!(refused(opens - Duration::from_secs(1)), None);
+        let refused = refused(opens).unwrap();
+        assert!(refused.starts_with("cannot take back the last order (room: paused, opens "), "{refused}");
+        assert!(
+            refused.ends_with(" -> on), because without it the room would be on by now, too"),
+            "{refused}"
+        );
+    }
+
+    #[test]
     fn an_opening_does_not_come_back_into_a_rehearsal_that_began_meanwhile() {
         let store = WaitingRoom::interrupted(|room| {
-            assert!(room.rehearse("abcdefghijkmnpqr".parse().unwrap()));
+            room.rehearsal = Some("abcdefghijkmnpqr".parse().unwrap());
         });
         store.execute(Order::OpenAt { at: NOW + Duration::from_hours(1) });
         store.execute(Order::On);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use document::words;
 use waitroom::throttle_rules::{Finding, Verdict};
-use waitroom::{Room, Slowdown, Timestamp};
+use waitroom::{Extra, Room, Slowdown, Timestamp};
 
 use crate::{ActiveStatus, AlarmMail, AlarmMailState, AlarmState, Refusals, Status};
 
@@ -136,6 +136,11 @@ pub fn stock(status: &Status) -> Option<String> {
     let (stock, left) = (status.room.stock?, status.line.left?);
     let count = |number: u32| words::count(number.into());
     Some(format!("{} of {} left", count(left), count(stock.size.get())))
+}
+
+/// How many more than the rate are let in, and until when.
+pub fn extra(Extra { visitors, until }: Extra) -> String {
+    format!("{} more until {}", words::count(visitors.get().into()), words::at(until))
 }
 
 /// What a closed room does when nobody waits in it any more, if it does anything.

@@ -89,9 +89,11 @@ fn state(room: &Room, now: Timestamp) -> String {
         let link = if turns == Turning::Opens { " until it" } else { "," };
         format!("{link} {turns} at {}, {}", words::at(at), words::ahead(at, now))
     });
+    let extra = room.extra.map(|extra| format!(", releases {}", wording::extra(extra)));
     let stock =
         room.stock.map(|stock| format!(", ends after a stock of {}", words::count(stock.size.get().into())));
-    format!("{}{}{}", room.state, ahead.collect::<String>(), stock.unwrap_or_default())
+    let beside = extra.into_iter().chain(stock).collect::<String>();
+    format!("{}{}{beside}", room.state, ahead.collect::<String>())
 }
 
 /// On AWS the account's limits are compared with the crowd, and this with them.
@@ -131,6 +133,17 @@ mod tests {
         assert_eq!((checks.len(), checks[0].result), (1, CheckResult::Problem));
         assert_eq!(checks[0].found, "not authorized");
         assert_eq!(checks[0].advice.as_deref(), Some("ask for the permission"));
+    }
+
+    #[test]
+    fn a_release_beyond_the_rate_is_told_as_what_was_ordered() {
+        let mut room = example::suffering().room;
+        let until = Timestamp::from_millis(1_804_244_400_000);
+        room.extra = Some(waitroom::Extra { visitors: 50.try_into().unwrap(), until });
+        assert_eq!(
+            state(&room, Timestamp::default()),
+            format!("on, releases 50 more until {}", words::at(until))
+        );
     }
 
     #[test]

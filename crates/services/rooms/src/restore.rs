@@ -2,11 +2,13 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::anyhow;
+use control::wording;
 use document::words;
 use embedded::{EmbeddedStore, OpenError, ReplacedFile};
-use waitroom::{Epoch, RoomId, Timestamp};
+use waitroom::{Room, RoomId, Timestamp};
 
 /// A file that holds a room, and stays as it is. While this exists, no room can start with it.
 #[derive(Debug)]
@@ -14,22 +16,22 @@ pub struct RoomFile {
     pub store: EmbeddedStore,
     pub name: RoomId,
     written: Timestamp,
-    epoch: Epoch,
+    /// As it was ordered. What was to follow may have come about since.
+    room: Arc<Room>,
 }
 
 impl RoomFile {
     pub fn of(file: &Path) -> Result<Self, OpenError> {
         let (store, written) = EmbeddedStore::look_at(file)?;
         let room = store.kept_room();
-        let (name, epoch) = (room.settings.room.clone(), room.epoch);
-        Ok(Self { store, name, written, epoch })
+        Ok(Self { store, name: room.settings.room.clone(), written, room })
     }
 
     /// What becomes of visitors when the backup takes this one's place.
     fn consequence(&self, backup: &Self) -> String {
-        let Some(joined) = self.store.joined_in(backup.epoch) else { return NOTHING_KNOWN.into() };
-        if self.epoch == backup.epoch {
-            let rehearsal = self.store.kept_room().rehearsal.map_or(
+        let Some(joined) = self.store.joined_in(backup.room.epoch) else { return NOTHING_KNOWN.into() };
+        if self.room.epoch == backup.room.epoch {
+            let rehearsal = self.room.rehearsal.map_or(
                 "",
                 |_| "; the line is still that of a rehearsal, and `beekeeper reset` ends it as before",
             );
@@ -52,11 +54,23 @@ impl RoomFile {
             words::count(self.store.status().waiting)
         )
     }
+
+    /// What the room does by itself once it runs with this file.
+    fn by_itself(&self, now: Timestamp) -> impl Iterator<Item = String> {
+        let room = self.room.clone().at(now);
+        let past = self.room.ahead().filter(|(_, at)| *at <= now);
+        let past = past.map(|(turns, at)| format!("{turns} at {at}")).collect::<Vec<_>>().join(", ");
+        let at_once = (!past.is_empty())
+            .then(|| format!("the room is {} as soon as you start it: in the backup it {past}", room.state));
+        let ahead = room.ahead().map(|(turns, at)| format!("the room {turns} by itself at {at}"));
+        let then = wording::then(&room).map(|then| format!("it turns {then}"));
+        at_once.into_iter().chain(ahead).chain(then)
+    }
 }
 
 impl fmt::Display for RoomFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let room = self.store.kept_room();
+        let room = self.room.clone().at(self.written);
         let until = room.opens.map(|opens| format!(" until {opens}")).unwrap_or_default();
         let (waiting, joined) =
             (words::count(self.store.status().waiting), words::count(self.store.joined_so_far()));
@@ -115,12 +129,61 @@ impl FileInPlace {
             Self::Room(room) => room.consequence(backup),
             Self::None | Self::Unreadable(_) => NOTHING_KNOWN.into(),
         };
-        match backup.store.kept_room().opens {
-            Some(opens) if opens <= now => {
-                format!("{line}; the room is on as soon as you start it: it was to open at {opens}")
-            }
-            Some(opens) => format!("{line}; the room opens by itself at {opens}"),
-            None => line,
+        std::iter::once(line).chain(backup.by_itself(now)).collect::<Vec<_>>().join("; ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use waitroom::fixture;
+
+    use super::*;
+
+    const OPENS: Timestamp = Timestamp::from_millis(1_804_244_400_000);
+
+    /// What is said of a backup that was written then, of a room that opens, closes an hour later and then turns off. It is
+    /// described first, as the command does.
+    fn said(written: Timestamp, now: Timestamp) -> (String, String) {
+        let mut room = fixture::room(60);
+        room.open_at(OPENS);
+        (room.closes, room.then_off) = (Some(OPENS + Duration::from_hours(1)), true);
+        let directory = tempfile::tempdir().unwrap();
+        EmbeddedStore::open(directory.path(), room, move || written).unwrap().close();
+        let path = directory.path().join(EmbeddedStore::FILE);
+        let file = File::options().write(true).open(&path).unwrap();
+        file.set_modified(UNIX_EPOCH + Duration::from_millis(written.as_millis())).unwrap();
+        let backup = RoomFile::of(&path).unwrap();
+        let described = backup.to_string();
+        (described, FileInPlace::None.consequence(&backup, now))
+    }
+
+    #[test]
+    fn what_has_come_about_since_the_order_and_what_will_is_said_of_a_backup() {
+        let (before, while_on) = (OPENS - Duration::from_mins(5), OPENS + Duration::from_mins(5));
+        let later = OPENS + Duration::from_hours(2);
+        let (opens, closes) = ("opens at 2027-03-05 11:00:00 UTC", "closes at 2027-03-05 12:00:00 UTC");
+        let (closing, off) = (
+            "the room closes by itself at 2027-03-05 12:00:00 UTC",
+            "it turns off, when everybody who waited was let in",
+        );
+        let (described, consequence) = said(before, before);
+        assert!(described.starts_with("sale, paused until 2027-03-05 11:00:00 UTC, 60 a "), "{described}");
+        let opening = "; the room opens by itself at 2027-03-05 11:00:00 UTC";
+        assert!(consequence.ends_with(&format!("{opening}; {closing}; {off}")), "{consequence}");
+
+        let on =
+            format!("; the room is on as soon as you start it: in the backup it {opens}; {closing}; {off}");
+        for written in [before, while_on] {
+            assert!(said(written, while_on).1.ends_with(&on), "{written}");
         }
+        let late = format!(
+            "; the room is closed as soon as you start it: in the backup it {opens}, {closes}; {off}"
+        );
+        let (described, consequence) = said(while_on, later);
+        assert!(described.starts_with("sale, on, 60 a minute"), "{described}");
+        assert!(consequence.ends_with(&late), "{consequence}");
     }
 }

@@ -70,7 +70,7 @@ impl SimulatedOrder {
             Self::SetRate(rate) => room.settings.rate = rate,
             // The real order is refused.
             Self::Release(_) if !room.releases() || room.extra.is_some() => {}
-            Self::Release(visitors) => room.release(visitors),
+            Self::Release(visitors) => room.release_more(visitors),
             Self::Mode(mode) => room.settings.mode = mode,
             Self::Pause => room.pause(),
             Self::On => room.turn(RoomState::On),

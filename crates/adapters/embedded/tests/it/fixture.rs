@@ -364,7 +364,7 @@ fn write_release() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
-    let release = |room: &mut Room| room.release(50.try_into().unwrap());
+    let release = |room: &mut Room| room.release_more(50.try_into().unwrap());
     block_on(store.change("release more", note, release)).unwrap();
     store.close();
     pack(directory.path(), RELEASE);
@@ -497,9 +497,7 @@ fn write_closing() {
     let store = open(directory.path());
     block_on(store.start_epoch(room().epoch, Author::new("anna"))).unwrap();
     let mark = "abcdefghijkmnpqr".parse().unwrap();
-    let rehearse = move |room: &mut Room| {
-        room.rehearse(mark);
-    };
+    let rehearse = move |room: &mut Room| room.rehearsal = Some(mark);
     let note = AuditNote::new(Author::new("anna"), AuditSubject::Rehearsal);
     block_on(store.change("mark the room for a rehearsal", note, rehearse)).unwrap();
     block_on(store.join(waiting(1))).unwrap();

@@ -155,7 +155,7 @@ fn a_rehearsal_that_was_left_behind_stays_marked() {
     let test = TestStore::new();
     let backup = Backup::of(&test);
     let mark = "abcdefghijkmnpqr".parse().unwrap();
-    block_on(test.store.change_room("rehearse", None, move |room| assert!(room.rehearse(mark)))).unwrap();
+    block_on(test.store.change_room("rehearse", None, move |room| room.rehearsal = Some(mark))).unwrap();
     (1..=3).for_each(|ticket| join(&test, ticket));
     assert_eq!(backup.restore(&test).unwrap().joined_since, 3);
     let test = backup.opened();

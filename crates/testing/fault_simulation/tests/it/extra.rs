@@ -14,7 +14,7 @@ fn releasing(seed: u64, more: u32) -> World {
     let mut world = World::new(seed, RATE);
     world.join(8000);
     world.run(2 * MINUTE);
-    world.change_room(move |room| room.release(more.try_into().unwrap()));
+    world.change_room(move |room| room.release_more(more.try_into().unwrap()));
     world.run(Duration::from_millis(10));
     world
 }

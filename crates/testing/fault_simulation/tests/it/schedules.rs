@@ -64,7 +64,7 @@ const MOST_MORE: u32 = 400;
 fn release(world: &mut World, more: u32) {
     world.change_room(move |room| {
         if room.releases() && room.extra.is_none() {
-            room.release(more.try_into().unwrap());
+            room.release_more(more.try_into().unwrap());
         }
     });
 }
