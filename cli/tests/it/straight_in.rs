@@ -94,10 +94,12 @@ fn everybody_passes_a_room_that_observes_and_it_says_what_the_line_would_have_be
         "the page of who waits goes to the door"
     );
     assert!(client.get_with("/beekeeper", &waits).location().contains("bk_pass="));
-    let told = text(&room.command(&["status", "--local"]).stdout);
+    let asked = room.command(&["status", "--local"]);
+    let told = text(&asked.stdout);
     assert!(
         told.contains("observe: everybody passes. In the last hour, nobody would have waited\n"),
-        "{told}"
+        "{told}{}",
+        text(&asked.stderr)
     );
 
     // Ten times what a minute releases.
