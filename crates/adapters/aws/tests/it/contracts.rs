@@ -53,6 +53,7 @@ impl Fixture for OnDynamoDbLocal {
             ("notice", notice.map(|notice| text(notice))),
             ("link", room.notice.link.as_ref().map(|link| text(link))),
             ("rehearsal", room.rehearsal.map(|mark| text(&mark))),
+            ("epoch_began", room.epoch_began.map(time)),
         ] {
             match value {
                 Some(value) => item.insert(name.into(), value),
