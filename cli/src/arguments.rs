@@ -204,7 +204,9 @@ const RATE: &str = if KNOWS_AWS {
   beekeeper on spring-sale --at \"Friday 12:00\"
   beekeeper on spring-sale --at \"tomorrow 12pm\"
   beekeeper on spring-sale --at \"in 2h\"
-  beekeeper on --local --at 12:00                   today"))]
+  beekeeper on --local --at 12:00                   today
+
+Asks first if it would let in those who were told that it's over."))]
 pub(crate) struct On {
     #[command(flatten)]
     pub(crate) which: Which,

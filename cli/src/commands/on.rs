@@ -1,4 +1,5 @@
-//! `beekeeper on`: turns a room on, now or later. Asks first if that would stop a sale until then, or shut a shop that everybody enters.
+//! `beekeeper on`: turns a room on, now or later. Asks first if that would stop a sale until then, shut a shop that everybody enters,
+//! or let in those who were told that it's over.
 
 use anyhow::Result;
 use control::Order;

@@ -45,6 +45,7 @@ impl<'a> OrderQuestion<'a> {
             Order::Release { visitors } => {
                 Self::new("Let them in?", |status, _| releasing(*visitors, status))
             }
+            Order::On => Self::new("Let them in?", |status, _| reopening(status)),
             Order::OpenAt { at } => {
                 Self::new("Let nobody enter until then?", |status, now| opening(status, *at, now))
             }
@@ -70,7 +71,6 @@ impl<'a> OrderQuestion<'a> {
             | Order::Message { .. }
             | Order::Stretch { .. }
             | Order::Pause
-            | Order::On
             | Order::CloseAt { .. }
             | Order::CloseNever
             | Order::EndAt { .. }
@@ -175,8 +175,29 @@ fn times(factor: f64) -> String {
     }
 }
 
+/// Whom a room would let in that is over, or was until it was paused: it still has the text for those who come too late, and nothing
+/// ahead that the text may be for.
+fn reopening(status: &Status) -> Option<String> {
+    let (room, waiting) = (&status.room, status.line.waiting);
+    let nothing_ahead = room.stock.is_none() && room.closes.or(room.ends).is_none();
+    let was_over = room.state == RoomState::Paused && !room.notice.is_empty() && nothing_ahead;
+    (waiting > 0 && (room.is_over() || was_over)).then(|| {
+        format!(
+            "{} in {}, which is {}; once it's on, also those are let in who were told that it's over, all within about {}, at {} a minute",
+            words::things_do(waiting, "visitor", "wait"),
+            room.settings.room,
+            room.state,
+            words::time(room.rate().seconds_for(waiting)),
+            room.rate()
+        )
+    })
+}
+
 /// What an opening ahead would do to those who enter the shop now, if somebody does.
 fn opening(status: &Status, at: Timestamp, now: Timestamp) -> Option<String> {
+    if let Some(reopening) = reopening(status) {
+        return Some(reopening);
+    }
     let until = format!("it opens at {}, {}", words::at(at), words::ahead(at, now));
     if let Some(sale) = sale(status, now) {
         return Some(format!("{sale}; nobody would enter until {until}"));
@@ -366,6 +387,32 @@ mod tests {
         );
         status.line.waiting = 0;
         assert!(told(&end, &status).contains("; nobody waits; "));
+    }
+
+    #[test]
+    fn letting_those_in_who_were_told_that_it_is_over_is_asked_about() {
+        let mut status = suffering();
+        (status.line.waiting, status.room.throttled) = (3000, None);
+        let asked = |status: &Status| {
+            let at = NOW + Duration::from_mins(5);
+            let told = |order| Consequence::of(&order, status, NOW).map(|asked| asked.told);
+            assert_eq!(told(Order::On), told(Order::OpenAt { at }));
+            told(Order::On)
+        };
+        status.room.state = RoomState::Ended;
+        assert_eq!(
+            asked(&status).unwrap(),
+            "3,000 visitors wait in spring-sale, which is ended; once it's on, also those are let in who were told that it's over, \
+             all within about 5 min, at 600 a minute"
+        );
+        status.room.state = RoomState::Paused;
+        assert_eq!(asked(&status), None, "they were told to wait");
+        status.room.notice.text = "Sold out".parse().unwrap();
+        assert!(asked(&status).unwrap().contains("which is paused"));
+        status.room.ends = Some(NOW + Duration::from_hours(1));
+        assert_eq!(asked(&status), None, "the text is for later");
+        (status.room.state, status.line.waiting) = (RoomState::Ended, 0);
+        assert_eq!(asked(&status), None, "nobody waits");
     }
 
     #[test]
