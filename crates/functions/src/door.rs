@@ -49,10 +49,9 @@ fn in_a_uri(query: &str) -> String {
 
 /// Converts the request to the producer's type, with these cookies.
 pub fn door_request<'a>(request: &'a Request, cookies: &'a [&'a str]) -> DoorRequest<'a> {
-    let header = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
     let parameter = |name| request.query_string_parameters_ref().and_then(|query| query.first(name));
     DoorRequest {
-        shown: DoorRequest::shown(request.method().as_str(), header),
+        shown: DoorRequest::shown(request.method(), request.headers()),
         cookies,
         nonce: parameter(Nonce::PARAMETER),
         asks_for_help: parameter(DoorRequest::HELP).is_some(),

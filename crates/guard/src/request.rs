@@ -1,6 +1,6 @@
 use std::net::IpAddr;
 
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, Method};
 use pass::ShownIn;
 
 /// What the guard needs to know of a request to the shop.
@@ -20,7 +20,7 @@ impl GuardedRequest<'_> {
     }
 
     pub(crate) fn shown(&self) -> ShownIn {
-        ShownIn::of(|name| self.headers.get(name).map(HeaderValue::as_bytes))
+        ShownIn::of(self.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
     }
 }
 

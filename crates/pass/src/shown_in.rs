@@ -12,20 +12,28 @@ pub enum ShownIn {
 }
 
 impl ShownIn {
-    /// `header` returns the value of the first header with this name, which is in lower case.
-    pub fn of<'a>(header: impl Fn(&str) -> Option<&'a [u8]>) -> Self {
-        // Safari and older versions of Chrome send the second one.
-        if ["sec-purpose", "purpose"].iter().filter_map(|name| header(name)).any(is_prefetch) {
-            return Self::Nothing;
+    /// `headers` are names in lower case, and values. Of two with one name, the first counts, but for a prefetch.
+    ///
+    /// They are gone through once, because everybody who joins is asked: looking one up takes longer than comparing all of them.
+    pub fn of<'a>(headers: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
+        let (mut accept, mut dest, mut mode) = (None, None, None);
+        for (name, value) in headers {
+            match name {
+                // Safari and older versions of Chrome send the second one.
+                "sec-purpose" | "purpose" if is_prefetch(value) => return Self::Nothing,
+                "accept" => _ = accept.get_or_insert(value),
+                "sec-fetch-dest" => _ = dest.get_or_insert(value),
+                "sec-fetch-mode" => _ = mode.get_or_insert(value),
+                _ => {}
+            }
         }
-        let (dest, mode) = (header("sec-fetch-dest"), header("sec-fetch-mode"));
         // Node's `fetch`, which is no browser, sends a mode alone.
         if dest.is_some() && mode.is_some_and(|mode| mode != b"navigate") {
             return Self::Nothing;
         }
         match dest {
             // Old browsers, and whatever fetches the pictures of an e-mail, say at least that they want pictures.
-            None if header("accept").is_some_and(names_pictures) => Self::Nothing,
+            None if accept.is_some_and(names_pictures) => Self::Nothing,
             None | Some(b"document") => Self::Window,
             // The site's own service worker passes a visit on. No script of another site can: it may not fetch in this mode.
             Some(b"empty") if mode.is_some() => Self::Window,
@@ -37,9 +45,10 @@ impl ShownIn {
 
 /// Whether it names pictures and no page. What names neither is a program's, or API Gateway's in the place of a missing one.
 fn names_pictures(accept: &[u8]) -> bool {
-    let accept = accept.to_ascii_lowercase();
-    let names =
-        |kind: &[u8]| accept.split(|byte| *byte == b',').any(|named| named.trim_ascii().starts_with(kind));
+    let begins_with = |named: &[u8], kind: &[u8]| {
+        named.trim_ascii_start().get(..kind.len()).is_some_and(|start| start.eq_ignore_ascii_case(kind))
+    };
+    let names = |kind: &[u8]| accept.split(|byte| *byte == b',').any(|named| begins_with(named, kind));
     names(b"image/") && !names(b"text/html")
 }
 
@@ -52,6 +61,18 @@ fn is_prefetch(purpose: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What is empty isn't said.
+    fn shown_to<const N: usize>(said: [(&'static str, &str); N]) -> ShownIn {
+        let said = said.iter().filter(|(_, value)| !value.is_empty());
+        ShownIn::of(said.map(|(name, value)| (*name, value.as_bytes())))
+    }
+
+    #[test]
+    fn of_a_header_that_is_said_twice_the_first_counts() {
+        let said = [("sec-fetch-dest", "document"), ("sec-fetch-dest", "image"), ("accept", "image/*")];
+        assert_eq!(shown_to(said), ShownIn::Window);
+    }
 
     #[test]
     fn only_a_window_is_a_window() {
@@ -86,11 +107,7 @@ mod tests {
         ] {
             for purpose_header in ["sec-purpose", "purpose"] {
                 let said = [("sec-fetch-dest", dest), ("sec-fetch-mode", mode), (purpose_header, purpose)];
-                let header = |name: &str| {
-                    let found = said.iter().find(|(found, value)| *found == name && !value.is_empty());
-                    found.map(|(_, value)| value.as_bytes())
-                };
-                assert_eq!(ShownIn::of(header), expected, "{said:?}");
+                assert_eq!(shown_to(said), expected, "{said:?}");
             }
         }
     }
@@ -116,23 +133,16 @@ mod tests {
             (page, "image", nothing),
         ] {
             let said = [("accept", accept), ("sec-fetch-dest", dest)];
-            let header = |name: &str| {
-                let found = said.iter().find(|(found, value)| *found == name && !value.is_empty());
-                found.map(|(_, value)| value.as_bytes())
-            };
-            assert_eq!(ShownIn::of(header), expected, "{said:?}");
+            assert_eq!(shown_to(said), expected, "{said:?}");
         }
     }
 
     #[test]
     fn either_header_tells_of_a_prefetch() {
         for prefetch in ["sec-purpose", "purpose"] {
-            let header = |name: &str| match name {
-                _ if name == prefetch => Some(b"prefetch".as_slice()),
-                "sec-purpose" | "purpose" => Some(b"other".as_slice()),
-                _ => None,
-            };
-            assert_eq!(ShownIn::of(header), ShownIn::Nothing, "{prefetch}");
+            let said = ["sec-purpose", "purpose"]
+                .map(|name| (name, if name == prefetch { "prefetch" } else { "other" }));
+            assert_eq!(shown_to(said), ShownIn::Nothing, "{prefetch}");
         }
     }
 }

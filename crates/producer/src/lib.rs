@@ -346,9 +346,10 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// Hands out a place that the line has stored.
     async fn welcome(&self, joined: &Joined, path: Option<&str>) -> DoorAnswer {
         let Joined { room, place, got_no_permit } = joined;
-        self.refusals.note_join(self.clock.now());
+        let now = self.clock.now();
+        self.refusals.note_join(now);
         let wake = pin!(self.wake(*got_no_permit));
-        let prove = pin!(self.proofs.prove(self.keys_of(room), place, self.clock.now()));
+        let prove = pin!(self.proofs.prove(self.keys_of(room), place, now));
         let (woken, proof) = future::join(
             within(&self.clock, Self::LONGEST_WAIT, wake),
             within(&self.clock, Self::LONGEST_KEYS, prove),

@@ -1,6 +1,7 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
+use http::{HeaderMap, Method};
 use pass::{Nonce, ShownIn};
 use waitroom::ports::{Fault, PortError, PortResult};
 
@@ -92,8 +93,9 @@ impl DoorRequest<'static> {
 
 impl DoorRequest<'_> {
     /// Where the answer to a request is seen. Nobody sees the one to a `HEAD` request.
-    pub fn shown<'h>(method: &str, header: impl Fn(&str) -> Option<&'h [u8]>) -> ShownIn {
-        if method == "HEAD" { ShownIn::Nothing } else { ShownIn::of(header) }
+    pub fn shown(method: &Method, headers: &HeaderMap) -> ShownIn {
+        let said = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+        if method == Method::HEAD { ShownIn::Nothing } else { ShownIn::of(said) }
     }
 
     /// What the shop wants to find in the pass. Anything else than a nonce is ignored: the pass is good without it.

@@ -9,7 +9,6 @@ use control::{Refusals, Status};
 use embedded::{EmbeddedStore, WriteTrouble};
 use http_body_util::{BodyExt, Collected, Limited};
 use hyper::body::Incoming;
-use hyper::header::HeaderValue;
 use hyper::{HeaderMap, Request, StatusCode};
 use page::Page;
 use pass::{GuardReport, Nonce};
@@ -140,9 +139,8 @@ impl App {
             _ => None,
         };
         let cookies: Vec<&str> = cookies(request.headers()).collect();
-        let header = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
         let visit = DoorRequest {
-            shown: DoorRequest::shown(request.method().as_str(), header),
+            shown: DoorRequest::shown(request.method(), request.headers()),
             cookies: &cookies,
             nonce: query_value(request.uri().query(), Nonce::PARAMETER),
             asks_for_help: query_value(request.uri().query(), DoorRequest::HELP).is_some(),
