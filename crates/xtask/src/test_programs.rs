@@ -28,7 +28,7 @@ const FIRST: [&str; 2] = [COMMAND, "crates/testing/emulators"];
 /// The program with the plays on deployed rooms.
 const PROGRAM_OF_PLAYS: &str = "crates/testing/deployed_rooms deployed";
 
-/// The program that holds the stores of AWS to fractions of a second, over an emulator. It fails beside plays and browsers.
+/// The program that holds the stores of AWS to fractions of a second, over an emulator. It fails beside browsers and plays that compute.
 const TIMED_PROGRAM: &str = "crates/adapters/aws it";
 
 /// The program that only computes, for minutes, on virtual time, but for one module. It takes what those leave of a processor that

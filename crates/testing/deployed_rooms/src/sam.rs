@@ -17,27 +17,37 @@ stacks = boto3.client('cloudformation').describe_stacks(StackName=sys.argv[1])['
 print(json.dumps({output['OutputKey']: output['OutputValue'] for output in stacks[0].get('Outputs', [])}))
 ";
 
-/// The room's template as `sam build` writes it, with the package for this machine's architecture unpacked beside it.
-/// It is built only once.
+/// The room's template as `sam build` writes it, for this machine's architecture. It is built only once.
 pub fn built() -> Result<&'static Path> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let built = BUILT
-        .get_or_init(|| build("template.yaml", "../target/lambda").map_err(|error| format!("{error:#}")));
+    let build = || zipped(&build("template.yaml", "../target/lambda")?);
+    let built = BUILT.get_or_init(|| build().map_err(|error| format!("{error:#}")));
     built.as_deref().map_err(|error| anyhow!("{error}"))
 }
 
-/// The same for the template of the Lambda authorizer.
+/// Names the package that `sam build` has unpacked for each function. `sam deploy` would zip the folder of each of them at every
+/// deployment, which takes longer than all the rest of it. For the authorizer it still does.
+fn zipped(template: &Path) -> Result<PathBuf> {
+    let package = package()?;
+    let text = fs::read_to_string(template)?;
+    let code = |line: &str| match line.split_once("CodeUri: ") {
+        Some((indent, _)) => format!("{indent}CodeUri: {}\n", package.display()),
+        None => format!("{line}\n"),
+    };
+    let zipped = template.with_file_name("zipped.yaml");
+    fs::write(&zipped, text.lines().map(code).collect::<String>())?;
+    Ok(zipped)
+}
+
+/// The template of the Lambda authorizer, in the same way, with the package unpacked beside it.
 pub fn built_authorizer() -> Result<PathBuf> {
     build("authorizers/lambda.yaml", "../../target/lambda")
 }
 
 /// Builds a template of `infra/` that names its package by this relative path.
 fn build(template: &str, packages_in: &str) -> Result<PathBuf> {
+    package()?;
     let packages = workspace::test_packages();
-    let package = packages.join(architecture()).join("functions.zip");
-    if !package.exists() {
-        bail!("{} is missing; run cargo xtask test deployed", package.display());
-    }
     let source = workspace::root().join("infra").join(template);
     let folder = workspace::target().join("deployed-rooms").join(source.file_stem().unwrap_or_default());
     fs::create_dir_all(&folder)?;
@@ -55,6 +65,15 @@ fn build(template: &str, packages_in: &str) -> Result<PathBuf> {
     build.arg("--template-file").arg(folder.join("template.yaml"));
     run(build.arg("--build-dir").arg(folder.join("build")))?;
     Ok(folder.join("build/template.yaml"))
+}
+
+/// The package with all functions, for this machine's architecture.
+fn package() -> Result<PathBuf> {
+    let package = workspace::test_packages().join(architecture()).join("functions.zip");
+    if !package.exists() {
+        bail!("{} is missing; run cargo xtask test deployed", package.display());
+    }
+    Ok(package)
 }
 
 /// The architecture for which this machine's functions are built, by Lambda's name.

@@ -100,10 +100,15 @@ impl Stage {
 
     /// Invokes a function in addition to its schedule, and does not wait for it.
     pub fn invoke(&self, output: &str) -> Result<()> {
+        self.invoke_with(output, "{}".into())
+    }
+
+    /// The same, with an event of the caller's.
+    pub fn invoke_with(&self, output: &str, event: String) -> Result<()> {
         let lambda = aws_sdk_lambda::Client::new(&self.config);
         let invoke =
             lambda.invoke().function_name(self.output(output)?).invocation_type(InvocationType::Event);
-        self.wait(invoke.payload(Blob::new("{}")).send())?;
+        self.wait(invoke.payload(Blob::new(event)).send())?;
         Ok(())
     }
 
