@@ -92,9 +92,10 @@ fn unread(limits: &[LimitReading]) -> Option<String> {
 fn reserved(plan: &DeployPlan) -> String {
     match &plan.reserved {
         ReservationPlan::Reserves(reservation) => format!(
-            "{} consumers and {} triggers run however busy the door is: enough for a rate of up to {}",
+            "{} consumers and {} triggers{} run however busy the door is: enough for a rate of up to {}",
             reservation.consumers,
             reservation.triggers,
+            if reservation.throttles > 0 { ", and the throttle," } else { "" },
             count(reservation.largest_rate().into())
         ),
         ReservationPlan::TooLarge(ReservationTooLarge { needed, unreserved, kept }) => format!(

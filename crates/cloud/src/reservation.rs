@@ -15,8 +15,9 @@ use crate::Account;
 use crate::limits::FunctionLimits;
 use crate::stack::StackState;
 
-/// The template's parameter.
+/// The template's parameters.
 const CONSUMERS: &str = "ReservedConsumers";
+const THROTTLING: &str = "Throttling";
 
 /// What a deployment reserves, or why it reserves nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -49,7 +50,8 @@ impl ReservationPlan {
 /// What the stack has reserved.
 pub(crate) fn reserved(stack: &StackState) -> Reservation {
     let consumers = stack.parameters.get(CONSUMERS).and_then(|value| value.parse().ok());
-    Reservation::of_consumers(consumers.unwrap_or_default())
+    let throttles = stack.parameters.get(THROTTLING).is_some_and(|value| value == "yes");
+    Reservation::of_consumers(consumers.unwrap_or_default()).with_throttle(throttles)
 }
 
 impl Account {
@@ -62,7 +64,8 @@ impl Account {
     ) -> ReservationPlan {
         let before = stack.map_or(Reservation::of_consumers(0), reserved);
         let rate = self.highest_rate(config, stack).await;
-        let wanted = Reservation::for_rate(config.oversubscription().map_or(rate, |most| most.above(rate)));
+        let most = config.oversubscription().map_or(rate, |most| most.above(rate));
+        let wanted = Reservation::for_rate(most).with_throttle(config.throttle);
         match functions {
             // What this stack has reserved counts as left, because the new reservation replaces it.
             Ok(functions) => match wanted.check(functions.unreserved + before.functions()) {

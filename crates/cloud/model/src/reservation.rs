@@ -14,6 +14,8 @@ use crate::work::SLICE_VISITORS;
 pub struct Reservation {
     pub consumers: u32,
     pub triggers: u32,
+    /// Runs of the throttle: none if it's off.
+    pub throttles: u32,
 }
 
 /// The account has too few functions that could be reserved.
@@ -30,6 +32,9 @@ impl Reservation {
     /// One that the schedule starts, and one that an order starts.
     pub const TRIGGERS: u32 = 2;
 
+    /// A run ends after two and a half minutes at the latest, and one starts each minute.
+    pub const THROTTLES: u32 = 3;
+
     /// Two for each slice, because the consumers of a window start while those of the window before still run.
     const CONSUMERS_PER_SLICE: u32 = 2;
 
@@ -40,7 +45,7 @@ impl Reservation {
     pub fn for_rate(rate: Rate) -> Self {
         let consumers =
             (Self::CONSUMERS_PER_SLICE * rate.get().div_ceil(SLICE_VISITORS)).max(Self::LEAST_CONSUMERS);
-        Self { consumers, triggers: Self::TRIGGERS }
+        Self::of_consumers(consumers)
     }
 
     /// What `deploy` reserves for this rate in an account in which so many functions may run: nothing if it does not fit.
@@ -49,13 +54,19 @@ impl Reservation {
         Self::for_rate(rate).check(concurrency as u32).unwrap_or(Self::of_consumers(0))
     }
 
-    /// A reservation of so many consumers.
+    /// A reservation of so many consumers, without the throttle.
     pub fn of_consumers(consumers: u32) -> Self {
-        Self { consumers, triggers: if consumers == 0 { 0 } else { Self::TRIGGERS } }
+        Self { consumers, triggers: if consumers == 0 { 0 } else { Self::TRIGGERS }, throttles: 0 }
+    }
+
+    /// The same in a room whose throttle is on, or not: a flood at the door must not keep it from measuring the shop.
+    #[must_use]
+    pub fn with_throttle(self, is_on: bool) -> Self {
+        Self { throttles: if is_on && self.consumers > 0 { Self::THROTTLES } else { 0 }, ..self }
     }
 
     pub fn functions(self) -> u32 {
-        self.consumers + self.triggers
+        self.consumers + self.triggers + self.throttles
     }
 
     /// The largest rate that it is enough for.
@@ -110,8 +121,10 @@ mod tests {
     }
 
     #[test]
-    fn no_reservation_is_none_of_triggers_either() {
-        assert_eq!(Reservation::of_consumers(0).functions(), 0);
-        assert_eq!(Reservation::of_consumers(10).functions(), 12);
+    fn no_reservation_is_none_of_triggers_and_throttles_either() {
+        let functions =
+            |consumers, throttle| Reservation::of_consumers(consumers).with_throttle(throttle).functions();
+        assert_eq!([functions(0, false), functions(0, true)], [0, 0]);
+        assert_eq!([functions(10, false), functions(10, true)], [12, 15]);
     }
 }

@@ -173,7 +173,7 @@ async fn reservations_end_where_they_no_longer_fit(account: &Account, mut config
     let put = lambda.put_function_concurrency().function_name(other_function(&lambda).await);
     put.reserved_concurrent_executions(888).send().await.unwrap();
     let plan = account.plan(&config, None, &bundle(), None).await.unwrap();
-    assert_eq!(plan.reserved, ReservationPlan::Reserves(Reservation { consumers: 10, triggers: 2 }));
+    assert_eq!(plan.reserved, ReservationPlan::Reserves(Reservation::of_consumers(10)));
     config.rate = rate(5001);
     let plan = account.plan(&config, None, &bundle(), None).await.unwrap();
     let too_large = ReservationTooLarge { needed: 14, unreserved: 112, kept: 100 };

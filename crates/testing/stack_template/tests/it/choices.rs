@@ -176,14 +176,16 @@ fn warm_capacity_is_set_only_where_it_is_asked_for() {
 fn functions_for_releasing_are_reserved_only_where_it_is_asked_for() {
     let reserved = |chosen: &[(&str, &str)]| {
         let stack = choosing(chosen);
-        ["Producer", "Trigger", "Consumer", "Setup"]
+        ["Producer", "Trigger", "Consumer", "Setup", "Throttle"]
             .map(|function| stack.properties(function).unwrap()["ReservedConcurrentExecutions"].clone())
     };
-    assert_eq!(reserved(&[]), [Value::Null, Value::Null, Value::Null, Value::Null]);
+    assert_eq!(reserved(&[("Throttling", "yes")]), [const { Value::Null }; 5]);
     // The door has none: a reservation would also be its limit.
-    let [producer, trigger, consumer, setup] = reserved(&[("ReservedConsumers", "12")]);
-    assert_eq!([producer, setup], [Value::Null, Value::Null]);
-    assert_eq!([trigger, consumer], [json!(Reservation::TRIGGERS), json!("12")]);
+    let [producer, trigger, consumer, setup, throttle] =
+        reserved(&[("Throttling", "yes"), ("ReservedConsumers", "12")]);
+    assert_eq!([producer, setup], [const { Value::Null }; 2]);
+    let (triggers, throttles) = (Reservation::TRIGGERS, Reservation::THROTTLES);
+    assert_eq!([trigger, consumer, throttle], [json!(triggers), json!("12"), json!(throttles)]);
 }
 
 #[test]
