@@ -20,8 +20,8 @@ print(json.dumps({output['OutputKey']: output['OutputValue'] for output in stack
 /// The room's template as `sam build` writes it, for this machine's architecture. It is built only once.
 pub fn built() -> Result<&'static Path> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let build = || zipped(&build("template.yaml", "../target/lambda")?);
-    let built = BUILT.get_or_init(|| build().map_err(|error| format!("{error:#}")));
+    let make = || zipped(&build("template.yaml", "../target/lambda")?);
+    let built = BUILT.get_or_init(|| make().map_err(|error| format!("{error:#}")));
     built.as_deref().map_err(|error| anyhow!("{error}"))
 }
 
