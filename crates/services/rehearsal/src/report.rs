@@ -164,7 +164,7 @@ impl RehearsalReport {
             RehearsalCheck {
                 name: "nobody entered without an admission",
                 is_kept: unadmitted == 0,
-                found: format!("{unadmitted} of {entered} did, as while a room is off"),
+                found: format!("{} of {} did, as while a room is off", shown(unadmitted), shown(entered)),
             },
             RehearsalCheck { name: "nobody lost a place", is_kept: lost == 0, found: format!("{lost} lost") },
             RehearsalCheck {
@@ -192,11 +192,14 @@ impl RehearsalReport {
         ];
         // After Ctrl-C nobody knows who else would have entered.
         if self.facts.end != CrowdEnd::Interrupted {
-            let late = if too_late > 0 { format!(", {too_late} too late") } else { String::new() };
+            let is_kept = entered == all;
+            let late = if too_late > 0 { format!(", {} too late", shown(too_late)) } else { String::new() };
+            let [entered, all, waiting, refused, failed, not_come] =
+                [entered, all, waiting, refused, failed, not_come].map(shown);
             let found = format!(
                 "{entered} of {all}; {waiting} waiting, {refused} refused, {failed} failed, {not_come} not come{late}"
             );
-            checks.insert(1, RehearsalCheck { name: "everybody entered", is_kept: entered == all, found });
+            checks.insert(1, RehearsalCheck { name: "everybody entered", is_kept, found });
         }
         if self.facts.enters_shop {
             // Each visitor asks the shop once.
@@ -224,10 +227,11 @@ impl RehearsalReport {
         let VisitEnds { entered, waiting, lost, refused, failed, too_late, not_come } = self.ends;
         let all = self.facts.visitors;
         let ended = entered + waiting + lost + refused + failed + too_late + not_come;
-        let (mut is_kept, mut found) = (ended == all, format!("{ended} of {all}"));
+        let (mut is_kept, mut found) = (ended == all, format!("{} of {}", shown(ended), shown(all)));
         if let Some((counted, in_epoch)) = self.counted.zip(room.in_epoch()) {
             let RoomTotals { joined, released } = counted;
-            found = format!("{found}; the room counted {joined} joined and {released} released");
+            let counted = format!("{} joined and {} released", words::count(joined), words::count(released));
+            found = format!("{found}; the room counted {counted}");
             // Visitors who were stopped did not hear everything.
             if self.facts.end == CrowdEnd::AllDone {
                 is_kept &= joined >= notes.places() && released >= notes.admitted();
@@ -237,6 +241,11 @@ impl RehearsalReport {
         }
         RehearsalCheck { name: "every visitor is accounted for", is_kept, found }
     }
+}
+
+/// So many of something, as a reader sees it.
+fn shown(count: usize) -> String {
+    words::count(count as u64)
 }
 
 /// How many places our visitors may have: also those whose request to join got no answer, and who got another place later.
