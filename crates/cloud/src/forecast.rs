@@ -23,7 +23,7 @@ pub struct Forecast {
 
 impl Account {
     /// Forecasts how a room of this configuration bears a crowd.
-    pub async fn forecast_room(
+    pub(crate) async fn forecast_room(
         &self,
         config: &RoomConfig,
         page: Option<&Page>,

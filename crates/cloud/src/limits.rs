@@ -34,7 +34,7 @@ impl LimitReading {
     }
 
     /// Whether Service Quotas gave a value that is not believed.
-    pub fn is_doubted(&self) -> bool {
+    pub(crate) fn is_doubted(&self) -> bool {
         self.value.is_some_and(|value| value > self.taken)
     }
 }

@@ -65,7 +65,7 @@ impl Resource {
         self.status.ends_with("_IN_PROGRESS")
     }
 
-    pub fn has_failed(&self) -> bool {
+    pub(crate) fn has_failed(&self) -> bool {
         self.status.ends_with("_FAILED")
     }
 

@@ -143,7 +143,7 @@ impl DeployedRoom {
     }
 
     /// Whether the room finds a place between other cookies, at each of its URLs. An error says why that is not known.
-    pub async fn finds_places(&self) -> Vec<(String, Result<bool, String>)> {
+    pub(crate) async fn finds_places(&self) -> Vec<(String, Result<bool, String>)> {
         let room = match timeout(LOOK_TIMEOUT, self.store().room()).await {
             Ok(Ok(room)) => room,
             Ok(Err(error)) => return vec![(self.urls.room.clone(), Err(error.to_string()))],

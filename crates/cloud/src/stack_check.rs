@@ -55,7 +55,7 @@ impl Account {
     }
 
     /// When the credentials expire. `None` for keys that do not expire.
-    pub async fn credentials_expire(&self) -> Option<Timestamp> {
+    pub(crate) async fn credentials_expire(&self) -> Option<Timestamp> {
         let credentials = self.config.credentials_provider()?.provide_credentials().await.ok()?;
         let since_1970 = credentials.expiry()?.duration_since(std::time::UNIX_EPOCH).ok()?;
         Some(Timestamp::from_millis(u64::try_from(since_1970.as_millis()).ok()?))

@@ -136,7 +136,7 @@ where
 
 impl ToShop {
     /// Tells the shop who the visitor is. What was in these headers before must have been [removed](strip_identity).
-    pub fn add_to(&self, headers: &mut http::HeaderMap) {
+    pub(crate) fn add_to(&self, headers: &mut http::HeaderMap) {
         // A subject is letters and digits, so it is always a valid value.
         if let Some(subject) = self.subject.as_ref().and_then(|subject| HeaderValue::try_from(subject).ok()) {
             headers.insert(SUBJECT_HEADER, subject);

@@ -40,7 +40,7 @@ pub enum RoomSilence {
 impl RoomSilence {
     /// Whether the room is there after all. It says 429 or 503 when it is overloaded; a proxy in front of it says 502 or 504
     /// when it is gone.
-    pub fn is_an_answer(&self) -> bool {
+    pub(crate) fn is_an_answer(&self) -> bool {
         match self {
             Self::NoAnswer { .. } => false,
             Self::Status { status, .. } => !matches!(status, 500 | 502 | 504),

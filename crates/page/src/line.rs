@@ -89,7 +89,7 @@ pub fn next_poll(forecast: &PageForecast, stretch: f64, random: f64) -> f64 {
 }
 
 /// The time until the next poll of a page that has no place in line.
-pub fn idle_poll(stretch: f64, random: f64) -> f64 {
+pub(crate) fn idle_poll(stretch: f64, random: f64) -> f64 {
     next_poll(&PageForecast::without_place(f64::INFINITY), stretch, random)
 }
 

@@ -130,7 +130,7 @@ impl<'a> Told<'a> {
 
 impl ActiveCount {
     /// Since when windows have ended that may still count.
-    pub fn counts_since(
+    pub(crate) fn counts_since(
         limit: &ActiveLimit,
         lifetimes: Lifetimes,
         reports: &[KeptReport],

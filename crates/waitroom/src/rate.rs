@@ -52,7 +52,7 @@ impl Rate {
     /// The rate, raised by a quarter of the difference to `wanted`. The step is rounded up, so that repeated calls
     /// reach `wanted`. The result is never more than `wanted`.
     #[must_use]
-    pub fn eased_towards(self, wanted: Self) -> Self {
+    pub(crate) fn eased_towards(self, wanted: Self) -> Self {
         let missing = wanted.0.saturating_sub(self.0);
         Self(self.0 + missing.div_ceil(4)).min(wanted)
     }

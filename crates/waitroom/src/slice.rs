@@ -42,7 +42,7 @@ impl Plan {
     }
 
     /// The slices, and how many each may release.
-    pub fn slice_quotas(&self) -> impl Iterator<Item = (SliceId, u32)> + use<> {
+    pub(crate) fn slice_quotas(&self) -> impl Iterator<Item = (SliceId, u32)> + use<> {
         let plan = *self;
         self.slice_ids().map(move |id| (id, plan.slice_quota(id.index.into())))
     }
@@ -205,7 +205,7 @@ impl Slice {
     }
 
     /// When batch `n` is released: evenly over the window, each slice a little after the one before it.
-    pub fn release_time(&self, n: u32) -> Timestamp {
+    pub(crate) fn release_time(&self, n: u32) -> Timestamp {
         let step = u64::from(self.of) * u64::from(n) + u64::from(self.id.index);
         let whole = u128::from(millis(self.window.end.since(self.starts_at())));
         // A slice that was read from JSON may have no batches.

@@ -134,7 +134,7 @@ impl ValveSchedule {
     }
 
     /// The first change that `other` does not have.
-    pub fn first_not_in(&self, other: &Self) -> Option<ValveChange> {
+    pub(crate) fn first_not_in(&self, other: &Self) -> Option<ValveChange> {
         // The first one is in force, or was.
         self.0.iter().skip(1).find(|change| !other.0.contains(change)).copied()
     }

@@ -16,7 +16,7 @@ pub enum HistoryLine {
 
 impl HistoryLine {
     /// The entries and the alarms, oldest first.
-    pub fn merged(entries: Vec<AuditEntry>, alarms: Vec<AlarmChange>) -> Vec<Self> {
+    pub(crate) fn merged(entries: Vec<AuditEntry>, alarms: Vec<AlarmChange>) -> Vec<Self> {
         let entries = entries.into_iter().map(Self::Entry);
         let mut lines: Vec<_> = entries.chain(alarms.into_iter().map(Self::Alarm)).collect();
         // Stable, so that entries of the same instant stay in order.

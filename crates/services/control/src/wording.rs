@@ -149,7 +149,7 @@ pub fn then(room: &Room) -> Option<&'static str> {
 }
 
 /// How long somebody who joins now will wait. None if they would not have to, or if nobody is released.
-pub fn newcomers_wait(status: &Status) -> Option<String> {
+pub(crate) fn newcomers_wait(status: &Status) -> Option<String> {
     status.wait.filter(|wait| *wait > 0).map(words::time)
 }
 
@@ -180,7 +180,7 @@ pub fn limited(status: &Status) -> Option<String> {
 }
 
 /// The same in full, and since when. On AWS every request counts, because the metrics don't tell the door's apart.
-pub fn refused_in_full(status: &Status) -> Option<String> {
+pub(crate) fn refused_in_full(status: &Status) -> Option<String> {
     let refusals = status.refusals.as_ref()?;
     Some(match refusals.requests {
         0 => format!(
@@ -201,7 +201,7 @@ pub fn refusals_missing(status: &Status) -> Option<String> {
 }
 
 /// Who took too many places, in full.
-pub fn refused_by_limit(limited: &Refusals) -> String {
+pub(crate) fn refused_by_limit(limited: &Refusals) -> String {
     format!("{} refused {}", limited.requests, lately(limited))
 }
 

@@ -80,7 +80,7 @@ impl Journey {
     }
 
     /// Whether the last redirect leads into the room that the URL is the shop of.
-    pub fn leads_to_own_room(&self) -> bool {
+    pub(crate) fn leads_to_own_room(&self) -> bool {
         self.end == End::OwnRoom
     }
 
@@ -93,12 +93,12 @@ impl Journey {
     }
 
     /// Whether the shop asks for a sign-in, which is another way to let nobody in without a pass.
-    pub fn is_unauthorized(&self) -> bool {
+    pub(crate) fn is_unauthorized(&self) -> bool {
         matches!(self.end, End::Answer { status: 401, .. })
     }
 
     /// Whether a shop sends visitors without a pass to a waiting room that is not its own.
-    pub fn leads_to_another_room(&self) -> bool {
+    pub(crate) fn leads_to_another_room(&self) -> bool {
         !self.leads_to_own_room() && self.redirects.iter().skip(1).any(is_door)
     }
 

@@ -130,7 +130,7 @@ impl ShopServices {
     }
 
     /// What the room does with the shop's visitors now.
-    pub fn room_says(&self) -> &'static str {
+    pub(crate) fn room_says(&self) -> &'static str {
         let poll = self.poll();
         if poll["allow"] == true {
             "the room is off and sends everybody on to the shop at once"

@@ -48,7 +48,7 @@ impl TimedOrder {
     const LATEST: Duration = Duration::from_hours(7 * 24);
 
     /// Whether nobody is released after the last of these orders.
-    pub fn end_paused(orders: &[Self]) -> bool {
+    pub(crate) fn end_paused(orders: &[Self]) -> bool {
         let is_state = |order: &&Self| {
             !matches!(
                 order.order,
