@@ -175,15 +175,17 @@ fn times(factor: f64) -> String {
     }
 }
 
-/// Whom a room would let in that is over, or was until it was paused: it still has the text for those who come too late, and nothing
-/// ahead that the text may be for.
+/// Whom a room would let in that is over, or may have been until it was paused.
 fn reopening(status: &Status) -> Option<String> {
     let (room, waiting) = (&status.room, status.line.waiting);
-    let nothing_ahead = room.stock.is_none() && room.closes.or(room.ends).is_none();
-    let was_over = room.state == RoomState::Paused && !room.notice.is_empty() && nothing_ahead;
-    (waiting > 0 && (room.is_over() || was_over)).then(|| {
+    let told = match room.state {
+        RoomState::Ended => "were told",
+        RoomState::ClosedPaused => "may have been told",
+        _ => return None,
+    };
+    (waiting > 0).then(|| {
         format!(
-            "{} in {}, which is {}; once it's on, also those are let in who were told that it's over, all within about {}, at {} a minute",
+            "{} in {}, which is {}; once it's on, also those are let in who {told} that it's over, all within about {}, at {} a minute",
             words::things_do(waiting, "visitor", "wait"),
             room.settings.room,
             room.state,
@@ -393,24 +395,21 @@ mod tests {
     fn letting_those_in_who_were_told_that_it_is_over_is_asked_about() {
         let mut status = suffering();
         (status.line.waiting, status.room.throttled) = (3000, None);
-        let asked = |status: &Status| {
-            let at = NOW + Duration::from_mins(5);
-            let told = |order| Consequence::of(&order, status, NOW).map(|asked| asked.told);
-            assert_eq!(told(Order::On), told(Order::OpenAt { at }));
-            told(Order::On)
-        };
+        let asked = |status: &Status| Consequence::of(&Order::On, status, NOW).map(|asked| asked.told);
         status.room.state = RoomState::Ended;
         assert_eq!(
             asked(&status).unwrap(),
             "3,000 visitors wait in spring-sale, which is ended; once it's on, also those are let in who were told that it's over, \
              all within about 5 min, at 600 a minute"
         );
-        status.room.state = RoomState::Paused;
-        assert_eq!(asked(&status), None, "they were told to wait");
-        status.room.notice.text = "Sold out".parse().unwrap();
-        assert!(asked(&status).unwrap().contains("which is paused"));
-        status.room.ends = Some(NOW + Duration::from_hours(1));
-        assert_eq!(asked(&status), None, "the text is for later");
+        let later = Order::OpenAt { at: NOW + Duration::from_mins(5) };
+        assert_eq!(Some(told(&later, &status)), asked(&status));
+        status.room.state = RoomState::ClosedPaused;
+        assert!(asked(&status).unwrap().contains("are let in who may have been told that it's over"));
+        for state in [RoomState::Paused, RoomState::Closed] {
+            status.room.state = state;
+            assert_eq!(asked(&status), None, "they were told to wait");
+        }
         (status.room.state, status.line.waiting) = (RoomState::Ended, 0);
         assert_eq!(asked(&status), None, "nobody waits");
     }
