@@ -16,9 +16,10 @@ mod tree;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use emulators::workspace::{root, target};
 
@@ -60,14 +61,26 @@ impl ReleaseArguments {
     }
 }
 
+/// Programs that make Debian's packages and the image, each with the package that has it.
+const TOOLS: [(&str, &str); 2] = [("dpkg-deb", "dpkg"), ("buildah", "buildah")];
+
+/// The same, with which the tests install a release.
+const TOOLS_OF_TESTS: [(&str, &str); 3] = [
+    ("mmdebstrap", "mmdebstrap"),
+    ("systemd-nspawn", "systemd-container"),
+    ("qemu-aarch64-static", "qemu-user-static"),
+];
+
 /// Builds a release and the version before it: what is installed in tests.
 pub(crate) fn for_tests() -> Result<()> {
+    check_tools(&TOOLS_OF_TESTS)?;
     let product = everything()?;
     timed("the version before", || before::write(&product))
 }
 
 /// Builds everything that can be built on Linux.
 fn everything() -> Result<Product> {
+    check_tools(&TOOLS)?;
     empty(&folder())?;
     let (product, built) = archives(&Platform::LINUX)?;
     for built in &built {
@@ -76,6 +89,15 @@ fn everything() -> Result<Product> {
     timed("the image", || image(&built, &product))?;
     complete(&product.commit)?;
     Ok(product)
+}
+
+/// Before the builds, which take half an hour.
+fn check_tools(tools: &[(&str, &str)]) -> Result<()> {
+    let is_missing = |program: &str| Command::new(program).arg("--version").output().is_err();
+    let missing = tools.iter().filter(|(program, _)| is_missing(program)).map(|(_, package)| *package);
+    let packages = missing.collect::<Vec<_>>().join(" ");
+    ensure!(packages.is_empty(), "this needs tools that are missing: sudo apt install {packages}");
+    Ok(())
 }
 
 fn archives(platforms: &[Platform]) -> Result<(Product, Vec<Built>)> {
