@@ -1,5 +1,6 @@
 // Two visitors follow the link to the room at this URL in Chromium, one after the other. Prints their numbers once they wait, and once
-// both are in the shop, what their browsers asked the room: for each visitor a list of path, cookies, and whether the edge had the answer.
+// both are in the shop, what their browsers asked the room and had an answer to: for each visitor a list of path, cookies, and whether the
+// edge had the answer.
 //
 // The shop is the sample of `beekeeper local`, or stands here and says the same.
 
@@ -22,13 +23,14 @@ async function join() {
   page.on("request", (request) => {
     const url = new URL(request.url());
     if (url.origin !== origin) return;
-    const one = { path: url.pathname, cookies: "", edge: "" };
-    asked.push(one);
     const noted = async () => {
-      one.cookies = (await request.allHeaders()).cookie ?? "";
-      one.edge = (await (await request.response()).headerValue("x-cache")) ?? "";
+      const response = await request.response();
+      // A page that leads on to the shop doesn't wait for what it had still asked.
+      if (response === null) return null;
+      const cookies = (await request.allHeaders()).cookie ?? "";
+      return { path: url.pathname, cookies, edge: (await response.headerValue("x-cache")) ?? "" };
     };
-    one.noted = noted();
+    asked.push(noted());
   });
   await page.goto(door);
   await page.locator("html[data-state=paused]").waitFor({ state: "attached", timeout: 60_000 });
@@ -41,8 +43,7 @@ console.log(JSON.stringify(visitors.map(({ ticket }) => ticket)));
 
 async function arrive({ page, asked }) {
   await page.getByText(WELCOME).waitFor({ timeout: 120_000 });
-  await Promise.all(asked.map(({ noted }) => noted));
-  return asked.map(({ path, cookies, edge }) => ({ path, cookies, edge }));
+  return (await Promise.all(asked)).filter((one) => one !== null);
 }
 
 console.log(JSON.stringify(await Promise.all(visitors.map(arrive))));
