@@ -91,9 +91,13 @@ impl LocalStart {
             written.save(&local.config)?;
         }
         if after != *kept
-            && let Err(error) = apply_settings(&store, &kept, after).await
+            && let Err(error) = apply_settings(&store, &kept, after.clone()).await
         {
-            note_unwritten(error, "it may keep its old settings");
+            // What failed may stand in the file nevertheless.
+            let room = store.kept_room();
+            if (&room.settings, &room.url) != (&after.settings, &after.url) {
+                note_unwritten(error, "it keeps its old settings");
+            }
         }
         let room = store.room().await?;
         // Nobody would stand ahead of anybody.

@@ -29,20 +29,16 @@ pub async fn open_when_free(directory: &Path, first: &Room) -> Result<EmbeddedSt
     }
 }
 
-/// Writes what the command line says into the room that the store has kept. A rate and a mode are orders of whoever started it.
+/// Writes what the command line says into the room that the store has kept, all of it or nothing. A rate and a mode are orders of
+/// whoever started it.
 pub async fn apply_settings(store: &EmbeddedStore, kept: &Room, after: Room) -> PortResult<()> {
     let Room { settings, url, .. } = after;
-    let (rate, mode) = (settings.rate, settings.mode);
-    let note = |about| AuditNote::new(this_user(), about);
-    if rate != kept.settings.rate {
-        let apply = move |room: &mut Room| room.settings.rate = rate;
-        store.change_room("apply --rate", Some(note(AuditSubject::Rate)), apply).await?;
-    }
-    if mode != kept.settings.mode {
-        let apply = move |room: &mut Room| room.settings.mode = mode;
-        store.change_room("apply --mode", Some(note(AuditSubject::Mode)), apply).await?;
-    }
+    let ordered = [
+        (settings.rate != kept.settings.rate, AuditSubject::Rate),
+        (settings.mode != kept.settings.mode, AuditSubject::Mode),
+    ];
+    let notes = ordered.into_iter().filter(|(is_new, _)| *is_new);
+    let notes = notes.map(|(_, about)| AuditNote::new(this_user(), about));
     let apply = move |room: &mut Room| (room.settings, room.url) = (settings, url);
-    store.change_room("apply the command line", None, apply).await?;
-    Ok(())
+    store.change_room("apply the settings", notes, apply).await.map(drop)
 }

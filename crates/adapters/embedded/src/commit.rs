@@ -125,6 +125,20 @@ impl Drop for Group {
     }
 }
 
+/// A group whose transaction failed. Those who wait for it don't know yet.
+struct FailedGroup {
+    group: Group,
+    failure: WriteFailure,
+    error: redb::Error,
+}
+
+impl FailedGroup {
+    fn conclude(self) -> redb::Error {
+        self.group.conclude(Err(&self.failure));
+        self.error
+    }
+}
+
 /// Takes changes for the committer. The store is closed when this is dropped, or earlier.
 pub(crate) struct Queue(Arc<Gathering>);
 
@@ -235,17 +249,19 @@ impl Committer {
     /// Commits until the store is closed or its last handle is dropped.
     pub(crate) fn run(self) {
         while let Some(group) = self.gathering.wait() {
-            if self.commit(group).is_err() {
-                self.recover();
+            if let Err(failed) = self.commit(group) {
+                self.recover(failed);
             }
         }
         self.shared.database.close();
     }
 
     /// Opens the database again at once, so that reads still find admissions, and rejects changes for a while.
-    fn recover(&self) {
+    fn recover(&self, failed: FailedGroup) {
+        let mut opened = self.open();
+        // Whoever hears of the failure, and reads, finds the database open.
+        drop(failed.conclude());
         loop {
-            let opened = self.open();
             std::thread::sleep(Self::RETRY_PAUSE);
             if let Some(group) = self.gathering.take() {
                 // All of these changes are rejected, so nothing can fail.
@@ -255,6 +271,7 @@ impl Committer {
                 self.shared.resume_writes();
                 return;
             }
+            opened = self.open();
         }
     }
 
@@ -264,7 +281,7 @@ impl Committer {
     pub fn commit_pending(&mut self) -> Result<usize, redb::Error> {
         let Some(group) = self.gathering.take() else { return Ok(0) };
         let changes = group.changes.len();
-        self.commit(group).map(|()| changes)
+        self.commit(group).map(|()| changes).map_err(FailedGroup::conclude)
     }
 
     /// Opens the database again after a failure, and reads its state from the file: the transaction that failed may
@@ -283,7 +300,7 @@ impl Committer {
         })
     }
 
-    fn commit(&self, mut group: Group) -> Result<(), redb::Error> {
+    fn commit(&self, mut group: Group) -> Result<(), FailedGroup> {
         if let Some(failure) = self.shared.write_failure() {
             group.conclude(Err(&failure));
             return Ok(());
@@ -295,9 +312,8 @@ impl Committer {
                 Ok(())
             }
             Err((fault, error)) => {
-                let failure = self.shared.stop_writes(&error);
-                group.conclude(Err(&failure.with(fault)));
-                Err(error)
+                let failure = self.shared.stop_writes(&error).with(fault);
+                Err(FailedGroup { group, failure, error })
             }
         }
     }
@@ -374,5 +390,42 @@ impl Drop for Committer {
         let abandoned = std::mem::take(&mut gathered.groups);
         drop(gathered);
         drop(abandoned);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_executor::block_on;
+    use redb::Builder;
+    use redb::backends::InMemoryBackend;
+    use waitroom::fixture;
+
+    use super::*;
+    use crate::EmbeddedStore;
+
+    #[test]
+    fn who_hears_that_a_change_failed_can_read() {
+        let begun = OnceLock::new();
+        let open = move || {
+            if begun.set(()).is_err() {
+                // As a large file that is opened again.
+                std::thread::sleep(Duration::from_millis(200));
+            }
+            Builder::new().create_with_backend(InMemoryBackend::new())
+        };
+        let now = || Timestamp::from_millis(1_700_000_000_000);
+        let (store, committer) =
+            EmbeddedStore::new(Box::new(open), Box::new(now), Duration::ZERO, fixture::room(300), None)
+                .unwrap();
+        let thread = std::thread::spawn(move || committer.run());
+
+        let failed =
+            store.change("fail", |_: &mut Draft<'_>| -> Result<(), TableError> { panic!("on purpose") });
+        block_on(failed).unwrap_err();
+        store.read("read", |_| Ok(())).unwrap();
+
+        store.close();
+        drop(store);
+        thread.join().unwrap();
     }
 }

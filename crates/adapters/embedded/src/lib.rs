@@ -183,28 +183,28 @@ impl EmbeddedStore {
         LineStatus::of(room, self.shared.progress().reach(), self.shared.waiting(), left)
     }
 
-    /// Changes the room, increases its version, and returns the room before and after. A note becomes an entry of the audit
-    /// trail. Without one, what is as it was is no change.
+    /// Changes the room, increases its version, and returns the room before and after. Each note becomes an entry of the audit
+    /// trail. Without any, what is as it was is no change.
     pub async fn change_room(
         &self,
         attempt: &'static str,
-        note: Option<AuditNote>,
+        notes: impl IntoIterator<Item = AuditNote>,
         change: impl FnOnce(&mut Room) + Send + 'static,
     ) -> PortResult<(Arc<Room>, Arc<Room>)> {
-        let shared = self.shared.clone();
+        let (shared, notes) = (self.shared.clone(), Vec::from_iter(notes));
         self.change(attempt, move |draft| {
             let now = (shared.now)();
             let before = draft.room().unwrap_or_else(|| shared.room()).at(now);
             let after = Arc::new(before.changed(now, shared.lead_time, change));
-            if note.is_none() && after.is_unchanged(&before) {
+            if notes.is_empty() && after.is_unchanged(&before) {
                 return Ok((before.clone(), before));
             }
             if after.counts_apart(&before) {
                 draft.close_count(&before, now, shared.entered.load(Ordering::Relaxed))?;
             }
             draft.set_room(&after)?;
-            if let Some(note) = note {
-                draft.add_entry(&note, now, &before, &after)?;
+            for note in &notes {
+                draft.add_entry(note, now, &before, &after)?;
             }
             Ok((before, after))
         })
