@@ -348,6 +348,13 @@ warning    it is late
     }
 
     #[test]
+    fn a_plan_says_that_the_throttle_runs_too() {
+        let reserved = ReservationPlan::Reserves(Reservation::of_consumers(10).with_throttle(true));
+        let text = super::reserved(&DeployPlan { reserved, ..plan() });
+        assert!(text.starts_with("10 consumers and 2 triggers, and the throttle, run however busy"), "{text}");
+    }
+
+    #[test]
     fn a_plan_says_why_nothing_is_reserved() {
         let text = |reserved| super::reserved(&DeployPlan { reserved, ..plan() });
         let too_large = ReservationTooLarge { needed: 12, unreserved: 10, kept: 100 };
