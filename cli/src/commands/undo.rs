@@ -28,7 +28,7 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
             ask::confirm(&told, "Take that order back?")?;
         }
         if !yes
-            && let Some(order) = letting_all_in(&last.reverted)
+            && let Some(order) = letting_in(&last.reverted)
             && let Some(asked) = room.consequence(&order).await?
         {
             ask::confirm(&asked.told, &asked.question)?;
@@ -37,10 +37,13 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
     })
 }
 
-/// The order that does to everybody who waits what taking this back would, if they would all enter.
-fn letting_all_in(reverted: &AuditedChange) -> Option<Order> {
+/// The order that lets in whom taking this back would, if one asks before that.
+fn letting_in(reverted: &AuditedChange) -> Option<Order> {
     match reverted {
         AuditedChange::State(change) if change.to.lets_everybody_through() => Some(Order::Off),
+        AuditedChange::State(change) if change.from.is_over() && change.to.switches().releases => {
+            Some(Order::On)
+        }
         AuditedChange::Mode { to: mode @ Mode::Observe, .. } => Some(Order::Mode { mode: *mode }),
         _ => None,
     }

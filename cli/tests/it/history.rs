@@ -103,3 +103,26 @@ fn an_undo_that_turns_the_room_off_asks_first_if_visitors_wait() {
     assert_eq!(said(&room, &["undo", "--local", "--yes"]), "room: paused -> off\n");
     room.order(Order::On);
 }
+
+#[test]
+fn an_undo_of_an_end_asks_first_if_visitors_wait() {
+    let room = Local::start(&["--rate", "1", "--minute", "60s"]);
+    let client = Client::new(&room.base(), "demo");
+    for _ in 0..3 {
+        client.join();
+    }
+    said(&room, &["end", "--local", "--yes"]);
+    let (code, error) = refused(&room, &["undo", "--local"]);
+    assert_eq!(code, 6);
+    assert!(
+        error.contains(
+            " in demo, which is ended; afterwards also those are let in who were told that it's over, "
+        ),
+        "{error}"
+    );
+    assert_eq!(said(&room, &["undo", "--local", "--yes"]), "room: ended -> on, in force in … s\n");
+    // It lets nobody in.
+    said(&room, &["pause", "--local"]);
+    said(&room, &["end", "--local", "--yes"]);
+    assert_eq!(said(&room, &["undo", "--local"]), "room: ended -> paused\n");
+}

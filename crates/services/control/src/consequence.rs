@@ -185,7 +185,7 @@ fn reopening(status: &Status) -> Option<String> {
     };
     (waiting > 0).then(|| {
         format!(
-            "{} in {}, which is {}; once it's on, also those are let in who {told} that it's over, all within about {}, at {} a minute",
+            "{} in {}, which is {}; afterwards also those are let in who {told} that it's over, all within about {}, at {} a minute",
             words::things_do(waiting, "visitor", "wait"),
             room.settings.room,
             room.state,
@@ -399,7 +399,7 @@ mod tests {
         status.room.state = RoomState::Ended;
         assert_eq!(
             asked(&status).unwrap(),
-            "3,000 visitors wait in spring-sale, which is ended; once it's on, also those are let in who were told that it's over, \
+            "3,000 visitors wait in spring-sale, which is ended; afterwards also those are let in who were told that it's over, \
              all within about 5 min, at 600 a minute"
         );
         let later = Order::OpenAt { at: NOW + Duration::from_mins(5) };
