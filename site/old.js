@@ -1,3 +1,3 @@
 setTimeout(function () {
-  if (!document.documentElement.getAttribute("data-state")) location.replace("../beekeeper");
+  if (!document.prerendering && !document.documentElement.getAttribute("data-state")) location.replace("../beekeeper");
 }, 10000 + 20000 * Math.random());

@@ -96,8 +96,11 @@ async function poll(isShared = false) {
     if (isEdgeGone) refusals = 0;
     // What cannot be shown is done all the same.
     step ??= isEdgeGone ? { after: 0 } : { ...refused(page, refusals, Date.now(), Math.random()), shared: isShared };
-    // One failed poll is not shown. Somebody who may already enter needs no answer.
-    if (state !== "held" && !isShared && (refusals > 1 || isPressed)) showState("unheard");
+    // One failed poll is not shown. Whoever may already enter, or reads why they have no place, needs no answer.
+    const isSettled = ["held", "closed", "ended", "blocked"].includes(state);
+    if (!isSettled && !isShared && (refusals > 1 || isPressed)) {
+      showState("unheard", words.text(ownPlace ? "unheardHint" : "unheardNewHint"));
+    }
   }
   isPolling = false;
   isPressed &&= isShared;
@@ -242,7 +245,7 @@ function showState(next, explanation = words.text(`${next}Hint`), details = "", 
   const isChanged = next !== state || (meaning !== hint && next !== "held");
   const isTurn = next === "turn" || next === "held";
   const isAway = next === "closed" || next === "ended";
-  const isPlaceless = isAway || next === "blocked";
+  const isPlaceless = !ownPlace || isAway || next === "blocked";
   [state, hint] = [next, meaning];
   view.setState(state);
   view.fill("state", words.text(state));
@@ -250,7 +253,7 @@ function showState(next, explanation = words.text(`${next}Hint`), details = "", 
   view.show("enter", isTurn);
   if (isTurn) view.moveFocus("polls", "enter");
   view.show("polls", !isTurn);
-  view.show("keep", !isPlaceless);
+  view.show("keep", !isTurn && !isPlaceless);
   view.show("choices", !isTurn && !isPlaceless);
   if (isTurn || isPlaceless) view.show("place", false);
   if (!isAway) view.setLink();
@@ -315,4 +318,6 @@ function start() {
   poll();
 }
 
-start();
+// A page that its browser makes ahead is nobody's yet, and the door gives it no place. It would ask the door in a circle.
+if (document.prerendering) document.addEventListener("prerenderingchange", start, { once: true });
+else start();

@@ -120,6 +120,48 @@ visit("the page explains a lost network and recovers from it", ["--rate", "1"], 
   await waitForState(page, "waiting");
 });
 
+visit("nobody is told that they have a place who has none", ["--rate", "1"], async (room, page, context) => {
+  await page.route("**/polling", (route) => route.abort());
+  await page.goto(`${room.base}/wait/index.html`);
+  await checkUntil(page, waitForState(page, "unheard"));
+  assert.equal(await page.locator("[data-bk=hint]").textContent(), "This page keeps trying.");
+  const hidden = async (...parts) => {
+    for (const part of parts) assert.ok(await page.locator(`[data-bk=${part}]`).isHidden(), part);
+  };
+  await hidden("place", "keep", "choices");
+  await page.unroute("**/polling");
+  await room.operator("end", "--yes", "--message", "Sold out", "--link", "https://shop.example/next");
+  await checkUntil(page, waitForState(page, "ended"));
+
+  const link = page.getByRole("link", { name: "Continue to shop.example" });
+  await context.setOffline(true);
+  const failed = page.waitForEvent("requestfailed");
+  await page.waitForTimeout(2_500); // The page asks at most so often.
+  await check(page);
+  await failed;
+  await page.waitForTimeout(500);
+  assert.ok(await link.isVisible(), "what it said last");
+  await waitForState(page, "ended");
+  await hidden("place", "keep", "choices");
+});
+
+visit("a page that the browser makes ahead asks for nothing before somebody looks", ["--rate", "1"], async (room, page) => {
+  // Chromium makes none ahead while somebody steers it.
+  await page.addInitScript(() => Object.defineProperty(document, "prerendering", { get: () => !globalThis.isLookedAt, configurable: true }));
+  const asked = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  await page.clock.install();
+  await page.goto(`${room.base}/wait/index.html`);
+  await page.clock.runFor(60_000);
+  assert.deepEqual(asked.filter((path) => /polling|beekeeper/.test(path)), []);
+  await page.evaluate(() => {
+    globalThis.isLookedAt = true;
+    document.dispatchEvent(new Event("prerenderingchange"));
+  });
+  await page.waitForURL(/#/);
+  await waitForState(page, "waiting");
+});
+
 visit("the page follows the operator's pause, message and off", ["--rate", "1"], async (room, page) => {
   await room.crowd(50);
   await page.goto(room.door);
