@@ -35,7 +35,7 @@ impl DoorAnswer {
         [Self::PAGE, "#", place.epoch.as_str(), "-", &place.ticket.get().to_string()].concat()
     }
 
-    /// Says that nobody new can join, or that nobody is let in any more. Gives no place, and takes none away.
+    /// Says that nobody new can join, or that nobody is let in any more. Gives no place.
     pub(crate) fn too_late(room: &Room, place: Option<&Place>) -> Self {
         let page = place.map_or_else(|| Self::PAGE.to_owned(), Self::page_of);
         Self::page(documents::too_late(room, &page))
@@ -106,6 +106,12 @@ impl DoorAnswer {
     fn page(body: impl Into<Cow<'static, str>>) -> Self {
         let body = body.into();
         Self { status: 200, location: None, set_cookie: None, set_proof: None, retry_after: None, body }
+    }
+
+    /// Takes the place away that the browser shows. Polls know only the place, and would go on to say that it lets in.
+    pub(crate) fn taking_away(mut self, room: &RoomId, scheme: Scheme) -> Self {
+        self.set_cookie = Some(Place::forget(room, scheme));
+        self
     }
 
     pub(crate) fn handing_out(

@@ -203,8 +203,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             }
             ShownIn::Frame => return Ok(VisitOutcome::Answered(DoorAnswer::in_frame())),
         }
-        let place = Place::find(&room.settings.room, room.epoch, request.cookies.iter().copied());
-        let place = place.filter(|place| !Self::is_used_up(&room, place, request));
+        let place = Self::place_in(&room, request).filter(|place| !Self::is_used_up(&room, place, request));
         if room.lets_everybody_through() {
             return self.straight_to_shop(&room, place, request).await.map(VisitOutcome::Answered);
         }
@@ -252,13 +251,22 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         room.settings.active.is_some() && request.again.is_some_and(is_theirs)
     }
 
+    fn place_in(room: &Room, request: &DoorRequest<'_>) -> Option<Place> {
+        Place::find(&room.settings.room, room.epoch, request.cookies.iter().copied())
+    }
+
+    /// Somebody without a place, or with one that is used up.
     async fn newcomer(
         &self,
         room: &Arc<Room>,
         request: &DoorRequest<'_>,
     ) -> Result<VisitOutcome, ProducerError> {
         if !room.takes_newcomers() {
-            return Ok(VisitOutcome::Answered(DoorAnswer::too_late(room, None)));
+            let answer = DoorAnswer::too_late(room, None);
+            return Ok(VisitOutcome::Answered(match Self::place_in(room, request) {
+                Some(_) => answer.taking_away(&room.settings.room, self.scheme),
+                None => answer,
+            }));
         }
         match CountedPlace::take(request.limit) {
             Ok(counted) => self.enter_or_join(room, self.tokens.token()?, counted, request).await,

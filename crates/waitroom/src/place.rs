@@ -65,14 +65,19 @@ impl Place {
 
     /// The value of the `Set-Cookie` header for this place.
     pub fn set(&self, room: &RoomId, scheme: Scheme) -> String {
-        set_cookie(room, "", &self.to_string(), "/", scheme)
+        set_cookie(room, "", &self.to_string(), "/", scheme, Self::MAX_AGE)
+    }
+
+    /// The value of the `Set-Cookie` header by which a browser forgets its place.
+    pub fn forget(room: &RoomId, scheme: Scheme) -> String {
+        set_cookie(room, "", "", "/", scheme, Duration::ZERO)
     }
 
     /// The value of the `Set-Cookie` header for the proof of a place. The browser sends it to this path alone, or to all of
     /// them.
     pub fn set_proof(room: &RoomId, proof: &str, scheme: Scheme, path: Option<&str>) -> String {
         let path = path.filter(|path| is_cookie_path(path)).unwrap_or("/");
-        set_cookie(room, Self::PROOF, proof, path, scheme)
+        set_cookie(room, Self::PROOF, proof, path, scheme, Self::MAX_AGE)
     }
 }
 
@@ -97,12 +102,12 @@ fn is_cookie_path(path: &str) -> bool {
 }
 
 /// Put together piece by piece: everybody who joins gets two, and the formatter takes several times as long.
-fn set_cookie(room: &RoomId, ending: &str, value: &str, path: &str, scheme: Scheme) -> String {
+fn set_cookie(room: &RoomId, ending: &str, value: &str, path: &str, scheme: Scheme, age: Duration) -> String {
     let attributes = match scheme {
         Scheme::Https => "; HttpOnly; Secure; SameSite=None; Max-Age=",
         Scheme::PlainLocalhost => "; HttpOnly; SameSite=Lax; Max-Age=",
     };
-    let age = Place::MAX_AGE.as_secs().to_string();
+    let age = age.as_secs().to_string();
     ["bk_", room.as_str(), ending, "=", value, "; Path=", path, attributes, &age].concat()
 }
 
@@ -206,6 +211,10 @@ mod tests {
         assert_eq!(
             cookie.set(&room(), Scheme::PlainLocalhost),
             format!("bk_spring-sale=ab12-{TOKEN}-7; Path=/; HttpOnly; SameSite=Lax; Max-Age=1209600"),
+        );
+        assert_eq!(
+            Place::forget(&room(), Scheme::Https),
+            "bk_spring-sale=; Path=/; HttpOnly; Secure; SameSite=None; Max-Age=0"
         );
     }
 

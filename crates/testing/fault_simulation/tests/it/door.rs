@@ -7,7 +7,7 @@ use fault_simulation::{InjectedFault, PortCall, World};
 use memory::LineBehaviour;
 use producer::{DoorAnswer, DoorRequest, PlaceLimit, ShownIn};
 use waitroom::ports::{Clock, Fault};
-use waitroom::{Mode, Place, Room, RoomState};
+use waitroom::{ActiveLimit, Mode, Place, Room, RoomState};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const GET: DoorRequest<'_> = DoorRequest::GET;
@@ -287,6 +287,31 @@ fn an_admission_of_a_room_that_was_off_lasts_only_for_the_way_to_the_shop() {
         again.ticket.get(),
         "nobody is lost"
     );
+}
+
+/// The poll of a page that still has the place would say "your turn", and the guard send its visitor back, in a circle.
+#[test]
+fn whose_session_is_over_keeps_no_place_once_nobody_can_join() {
+    const LIMIT: ActiveLimit =
+        ActiveLimit { visitors: 120, idle: Duration::from_mins(4), session: Duration::from_mins(15) };
+
+    let mut world = world();
+    world.change_room(|room| room.settings.active = Some(LIMIT));
+    let (_, cookie) = newcomer(&mut world);
+    world.run(2 * MINUTE);
+    assert!(is_to_shop(&visit_with(&mut world, &cookie)));
+    let subject = pass::subject(&place(&cookie).token.to_string());
+    for state in [RoomState::Closed, RoomState::Ended] {
+        world.change_room(move |room| room.turn(state));
+        world.run(Duration::from_secs(2));
+        let sent_back = DoorRequest { cookies: &[&cookie], again: Some(&subject), ..GET };
+        let answer = world.request(&sent_back).unwrap();
+        let forgets = "bk_sale=; Path=/; HttpOnly; Secure; SameSite=None; Max-Age=0";
+        assert_eq!((answer.status, answer.set_cookie.as_deref()), (200, Some(forgets)));
+        assert_eq!(visit_with(&mut world, "").set_cookie, None, "who had none");
+        let somebody_else = DoorRequest { again: Some("another"), ..sent_back };
+        assert_eq!(world.request(&somebody_else).unwrap().set_cookie, None);
+    }
 }
 
 /// Lets one place through, and counts how many were taken.
