@@ -34,7 +34,7 @@ pub(crate) use doctor::ExamineRoom;
 pub(crate) use guard::GuardArguments;
 pub(crate) use init::Init;
 pub(crate) use keys::{DropKey, KeysCommand, ManageKeys};
-pub(crate) use local::Local;
+pub(crate) use local::{Local, TypedOrders};
 pub(crate) use on_aws::{AwsCommand, SharedTable};
 pub(crate) use rehearse::{Rehearse, RehearsedRoom, names_file};
 pub(crate) use removable::Removable;

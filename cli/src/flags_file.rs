@@ -18,21 +18,31 @@ use crate::exit::{Exit, Failure};
 /// The flag that names the file.
 const CONFIG: &str = "config";
 
-/// The command line with what its file says.
-pub(crate) fn expanded(program: &Command, mut words: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
+/// The command line with what its file says, and that alone: a flag with its value is one word.
+#[derive(Debug)]
+pub(crate) struct Expanded {
+    pub(crate) words: Vec<OsString>,
+    pub(crate) from_file: Vec<String>,
+}
+
+pub(crate) fn expanded(program: &Command, mut words: Vec<OsString>) -> Result<Expanded, Failure> {
+    let from_file = said_in_file(program, &words)?;
+    if let Some((after, from_file)) = &from_file {
+        words.splice(*after..*after, from_file.iter().map(OsString::from));
+    }
+    Ok(Expanded { words, from_file: from_file.map(|(_, from_file)| from_file).unwrap_or_default() })
+}
+
+/// What the file says that is named here, and where among the words it belongs.
+fn said_in_file(program: &Command, words: &[OsString]) -> Result<Option<(usize, Vec<String>)>, Failure> {
     // What is missing may be in the file, and what is wrong is told when the file has been read.
-    let Ok(typed) = program.clone().ignore_errors(true).try_get_matches_from(&words) else {
-        return Ok(words);
-    };
-    let Some((name, typed)) = typed.subcommand() else { return Ok(words) };
-    let Ok(Some(file)) = typed.try_get_one::<PathBuf>(CONFIG) else { return Ok(words) };
+    let Ok(typed) = program.clone().ignore_errors(true).try_get_matches_from(words) else { return Ok(None) };
+    let Some((name, typed)) = typed.subcommand() else { return Ok(None) };
+    let Ok(Some(file)) = typed.try_get_one::<PathBuf>(CONFIG) else { return Ok(None) };
     // Not among the program's own name, which may be anything.
     let at = words.iter().skip(1).position(|word| word == name);
-    let (Some(known), Some(at)) = (program.find_subcommand(name), at) else { return Ok(words) };
-    let from_file = read(file, known, typed)?;
-    let rest = words.split_off(at + 2);
-    words.extend(from_file.into_iter().map(OsString::from).chain(rest));
-    Ok(words)
+    let (Some(known), Some(at)) = (program.find_subcommand(name), at) else { return Ok(None) };
+    Ok(Some((at + 2, read(file, known, typed)?)))
 }
 
 fn read(file: &Path, known: &Command, typed: &ArgMatches) -> Result<Vec<String>, Failure> {
@@ -218,7 +228,7 @@ mod tests {
         let masked = |text: &str| text.replace(path.to_str().unwrap(), "FILE");
         let expanded = super::expanded(&Arguments::command(), words.collect());
         let expanded = expanded.map_err(|failure| masked(&failure.to_string()))?;
-        Ok(expanded.iter().map(|word| masked(word.to_str().unwrap())).collect())
+        Ok(expanded.words.iter().map(|word| masked(word.to_str().unwrap())).collect())
     }
 
     fn local(typed: &str, file: &str) -> Local {

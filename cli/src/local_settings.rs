@@ -12,9 +12,10 @@ use rooms::data;
 use server::DemoDoor;
 use waitroom::{Rate, Room, RoomId, Settings, Title, WebUrl};
 
-use crate::arguments::{Removable, SettingFlags};
+use crate::arguments::{Removable, SettingFlags, TypedOrders};
 use crate::exit::{Exit, Failure};
 use crate::flags_file::place_of;
+use crate::printer::note;
 
 #[derive(Clone, Debug)]
 pub(crate) struct LocalSettings {
@@ -41,7 +42,15 @@ impl LocalSettings {
         let mut config = file.cloned().map_or_else(demonstration, Ok)?;
         flags.apply(&mut config)?;
         if !config.throttle && matches!(flags.health, Some(Removable::Value(_))) {
-            return Err(unmeasured(flags_file).into());
+            let unused = "is what the throttle measures, and this room has no throttle";
+            match flags_file.and_then(|file| place_of(file, "health")) {
+                None => {
+                    let unused = Failure::new(Exit::Usage, format!("--health {unused}"));
+                    return Err(unused.advising("add --throttle").into());
+                }
+                // Whoever turned the throttle off may have left it, and a service has to start.
+                Some(place) => note(&format!("warning: {place}: health {unused}")),
+            }
         }
         let page = config.page.as_ref().map(|page| PathBuf::from(page.as_str()));
         let design = page.as_deref().map_or_else(|| Ok(Design::default()), Design::read)?;
@@ -49,8 +58,8 @@ impl LocalSettings {
     }
 
     /// The settings of a room that exists: these, except what an order can change. The rate is as it was set last, because
-    /// nobody may lower or raise it by restarting the room. `--rate` and `--mode` set them like an order.
-    pub(crate) fn with_orders(&self, flags: &SettingFlags, kept: &Room) -> Result<Settings, Failure> {
+    /// nobody may lower or raise it by restarting the room. `--rate` and `--mode`, if typed, set them like an order.
+    pub(crate) fn with_orders(&self, typed: &TypedOrders, kept: &Room) -> Result<Settings, Failure> {
         let shop = &kept.settings.shop;
         if !self.names_shop && !DemoDoor::is_at(shop) {
             let name = &kept.settings.room;
@@ -61,18 +70,8 @@ impl LocalSettings {
             return Err(Failure::new(Exit::Usage, without_shop).advising(advice));
         }
         let settings = self.config.settings().with_orders_of(&kept.settings);
-        let (rate, mode) = (flags.rate.unwrap_or(settings.rate), flags.mode.unwrap_or(settings.mode));
+        let (rate, mode) = (typed.rate.unwrap_or(settings.rate), typed.mode.unwrap_or(settings.mode));
         Ok(Settings { rate, mode, ..settings })
-    }
-}
-
-/// A health URL is of no use without a throttle. Whoever turned that off in a file of flags may have left it.
-fn unmeasured(flags_file: Option<&Path>) -> Failure {
-    let unused = "is what the throttle measures, and this room has no throttle";
-    match flags_file.and_then(|file| place_of(file, "health")) {
-        None => Failure::new(Exit::Usage, format!("--health {unused}")).advising("add --throttle"),
-        Some(place) => Failure::new(Exit::Usage, format!("{place}: health {unused}"))
-            .advising("put a # before health, or write throttle = true"),
     }
 }
 
@@ -96,6 +95,11 @@ mod tests {
         let line = [&["beekeeper", "local"], flags].concat();
         let Command::Local(local) = Arguments::try_parse_from(line).unwrap().command else { panic!() };
         local.settings
+    }
+
+    fn typed(given: &[&str]) -> TypedOrders {
+        let SettingFlags { rate, mode, .. } = flags(given);
+        TypedOrders { rate, mode }
     }
 
     fn file() -> RoomConfig {
@@ -146,24 +150,6 @@ mod tests {
     }
 
     #[test]
-    fn a_health_url_that_was_left_in_a_file_of_flags_is_named_with_its_line() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("room.toml");
-        std::fs::write(&file, "throttle = false\nhealth = \"https://shop.example/up\"\n").unwrap();
-        let refused = unmeasured(Some(&file));
-        assert_eq!(
-            refused.to_string(),
-            format!(
-                "{}, line 2: health is what the throttle measures, and this room has no throttle",
-                file.display()
-            )
-        );
-        assert_eq!(refused.advice.as_deref(), Some("put a # before health, or write throttle = true"));
-        std::fs::write(&file, "throttle = false\n").unwrap();
-        assert!(unmeasured(Some(&file)).to_string().starts_with("--health is what"), "it was typed");
-    }
-
-    #[test]
     fn an_existing_room_keeps_what_orders_changed() {
         let kept = || {
             let mut settings = file().settings();
@@ -174,7 +160,7 @@ mod tests {
             Room::new(settings, "http://localhost:8080".parse().unwrap(), epoch)
         };
         let after = |given: &[&str], kept: &Room| {
-            settings(given, Some(&file())).unwrap().with_orders(&flags(given), kept).unwrap()
+            settings(given, Some(&file())).unwrap().with_orders(&typed(given), kept).unwrap()
         };
         let restarted = after(&[], &kept());
         assert_eq!((restarted.rate.get(), restarted.message.as_str()), (600, "More beer"));
@@ -182,11 +168,11 @@ mod tests {
         assert_eq!(after(&["--rate", "5"], &kept()).rate.get(), 5);
 
         let unnamed = settings(&[], None).unwrap();
-        let refused = unnamed.with_orders(&flags(&[]), &kept()).unwrap_err();
+        let refused = unnamed.with_orders(&typed(&[]), &kept()).unwrap_err();
         assert!(refused.to_string().contains("had the shop https://shop.example/sale"), "{refused}");
         let mut demonstration = kept();
         demonstration.settings.shop = "http://localhost:1234/demo-shop".parse().unwrap();
-        assert_eq!(unnamed.with_orders(&flags(&[]), &demonstration).unwrap().shop, demo_shop());
+        assert_eq!(unnamed.with_orders(&typed(&[]), &demonstration).unwrap().shop, demo_shop());
     }
 
     #[test]

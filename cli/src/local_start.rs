@@ -65,6 +65,8 @@ impl LocalStart {
             refuse_own_door(&first, listens.port())?;
         }
         let store = open_when_free(&directory, &first).await?;
+        // On a full disk, a later start does it.
+        let _ = store.count_released().await;
         let kept = store.room().await?;
         let there = &kept.settings.room;
         if *there != name {
@@ -83,7 +85,8 @@ impl LocalStart {
             local.config.shop.clone_from(&door.url);
             demo_door = Some(door);
         }
-        let settings = Settings { edge: arguments.edge, ..local.with_orders(&arguments.settings, &kept)? };
+        let settings =
+            Settings { edge: arguments.edge, ..local.with_orders(&arguments.typed_orders(), &kept)? };
         let after = Room { settings, url, ..Room::clone(&kept) };
         refuse_own_door(&after, listens.port())?;
         refuse_mode(&kept, &after)?;
@@ -117,14 +120,22 @@ impl LocalStart {
         Some(DemoGreeting { taken, visitors, left, minute: arguments.minute })
     }
 
-    /// Says that the room keeps another rate than its file has.
-    pub(crate) fn other_rate(&self, arguments: &Local) -> Option<String> {
-        let (rate, written) = (self.room.settings.rate, self.file.as_ref()?.rate);
-        (arguments.settings.rate.is_none() && rate != written).then(|| {
-            format!(
-                "the rate is {rate} a minute, as it was set last; the configuration file has {written}, for a new room. \
-                 To change it: beekeeper set-rate"
-            )
+    /// Says which rate and mode the room keeps, if a file has others.
+    pub(crate) fn kept_orders(&self, arguments: &Local) -> [Option<String>; 2] {
+        let (room, written, typed) = (&self.room.settings, &self.local.config, arguments.typed_orders());
+        let rate = typed.rate.is_none() && room.rate != written.rate;
+        let rate = rate.then(|| (format!("{} a minute", room.rate), written.rate.to_string(), "set-rate"));
+        let mode = typed.mode.is_none() && room.mode != written.settings().mode;
+        let mode = mode.then(|| (room.mode.to_string(), written.settings().mode.to_string(), "mode"));
+        [("rate", rate), ("mode", mode)].map(|(what, differs)| {
+            let (kept, written, order) = differs?;
+            let file = match &arguments.config {
+                Some(file) if arguments.is_from_file(what) => file.display().to_string(),
+                _ => self.file.as_ref().map(|_| "the configuration file".to_owned())?,
+            };
+            Some(format!(
+                "the {what} is {kept}, as it was set last; {file} has {written}, for a new room. To change it: beekeeper {order}"
+            ))
         })
     }
 

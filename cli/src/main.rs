@@ -44,14 +44,15 @@ use commands::{
 };
 use control::Order;
 use exit::Exit;
+use flags_file::Expanded;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let mut command = Arguments::command().long_version(version::long());
-    let words = match flags_file::expanded(&command, env::args_os().collect()) {
-        Ok(words) => words,
+    let Expanded { words, from_file } = match flags_file::expanded(&command, env::args_os().collect()) {
+        Ok(expanded) => expanded,
         Err(failure) => {
             ending::complain(&failure.into(), wants_json());
             return Exit::Usage.into();
@@ -60,13 +61,16 @@ fn main() -> ExitCode {
     let words = flags_first::flags_first(&command, words);
     let arguments =
         command.try_get_matches_from_mut(words).and_then(|found| Arguments::from_arg_matches(&found));
-    let arguments = match arguments.map_err(|error| error.format(&mut command)) {
+    let mut arguments = match arguments.map_err(|error| error.format(&mut command)) {
         Ok(arguments) => arguments,
         Err(error) => {
             let words = || env::args_os().skip(1).filter_map(|word| word.into_string().ok());
             return help_or_usage_error(&mistyped::with_tips(message::with_tip(error, words()), words()));
         }
     };
+    if let Command::Local(local) = &mut arguments.command {
+        local.from_file = from_file;
+    }
     match run(&arguments) {
         Ok(()) => Exit::Done.into(),
         Err(error) if printer::is_broken_pipe(&error) => Exit::Done.into(),

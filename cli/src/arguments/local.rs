@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueHint};
 use server::{PlacesPerMinute, TrustedProxy};
-use waitroom::{RoomId, WebUrl, WebUrlError};
+use waitroom::{Mode, Rate, RoomId, WebUrl, WebUrlError};
 
 use super::{SettingFlags, time};
 
@@ -30,6 +30,9 @@ pub(crate) struct Local {
     /// File with flags of this command, in TOML; a flag that you type wins: docs/local.md
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
+    /// The flags that are from the file, with their values.
+    #[arg(skip)]
+    pub(crate) from_file: Vec<String>,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
     /// Public URL of the room, if a web server for your domain is in front of it
@@ -70,7 +73,31 @@ pub(crate) struct Local {
     pub(crate) access_log: bool,
 }
 
+/// What whoever starts a room orders by that. In a file of flags, a rate and a mode are for a new room: a service that starts again
+/// by itself orders nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TypedOrders {
+    pub(crate) rate: Option<Rate>,
+    pub(crate) mode: Option<Mode>,
+}
+
 impl Local {
+    pub(crate) fn typed_orders(&self) -> TypedOrders {
+        let SettingFlags { rate, mode, .. } = self.settings;
+        TypedOrders {
+            rate: rate.filter(|_| !self.is_from_file("rate")),
+            mode: mode.filter(|_| !self.is_from_file("mode")),
+        }
+    }
+
+    /// Whether the file of flags sets this one.
+    pub(crate) fn is_from_file(&self, flag: &str) -> bool {
+        self.from_file
+            .iter()
+            .filter_map(|word| word.strip_prefix("--"))
+            .any(|word| word.split_once('=').is_some_and(|(name, _)| name == flag))
+    }
+
     /// Demonstration visitors of a room that may have some. At 60 a minute, the page shows for some seconds.
     pub(crate) const USUAL_VISITORS: u32 = 8;
 

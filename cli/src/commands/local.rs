@@ -49,8 +49,10 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
 
     let start = LocalStart::open(arguments, url, listens).await?;
     let demo_greeting = start.demo_greeting(arguments);
+    let [other_rate, other_mode] = start.kept_orders(arguments);
     let notes = [
-        start.other_rate(arguments),
+        other_rate,
+        other_mode,
         start.left_rehearsal(),
         open_to_all(arguments, listens),
         demo_greeting.and_then(DemoGreeting::left_line),

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use control::{Order, UndoableOrder};
-use waitroom::{AuditEntry, AuditedChange, Mode};
+use waitroom::{AuditEntry, AuditedChange, Mode, RoomState};
 
 use super::change;
 use crate::arguments::Which;
@@ -41,9 +41,9 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
 fn letting_in(reverted: &AuditedChange) -> Option<Order> {
     match reverted {
         AuditedChange::State(change) if change.to.lets_everybody_through() => Some(Order::Off),
-        AuditedChange::State(change) if change.from.is_over() && change.to.switches().releases => {
-            Some(Order::On)
-        }
+        // Before a pause, the room was closed, and nobody was told that it's over.
+        AuditedChange::State(change) if change.from == RoomState::ClosedPaused => None,
+        AuditedChange::State(change) if change.to.switches().releases => Some(Order::On),
         AuditedChange::Mode { to: mode @ Mode::Observe, .. } => Some(Order::Mode { mode: *mode }),
         _ => None,
     }

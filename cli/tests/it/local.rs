@@ -500,6 +500,51 @@ fn what_is_written_down_is_used() {
     assert_eq!(room(&start(&[]))["settings"]["rate"], 7, "like an order");
 }
 
+/// A service that starts again by itself orders nothing.
+#[test]
+fn a_restart_keeps_what_was_ordered_since_whatever_the_file_of_flags_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("room.toml");
+    let write = |more: &str| {
+        let flags = format!("rate = 3000\nmode = \"observe\"\nshop = \"https://shop.example\"\n{more}");
+        std::fs::write(&file, flags).unwrap();
+    };
+    let start = |directory, typed: &[&str]| {
+        Local::start_in(directory, &[&["--config", file.to_str().unwrap()], typed].concat())
+    };
+    let ordered = |room: &Local| {
+        let status = operate(room.directory.path(), &["status", "--local", "--json"]);
+        let status: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
+        let settings = &status["room"]["settings"];
+        (settings["rate"].as_u64().unwrap(), settings["mode"].as_str().unwrap().to_owned())
+    };
+    write("");
+    let room = start(tempfile::tempdir().unwrap(), &[]);
+    assert_eq!(ordered(&room), (3000, "observe".into()), "a new room");
+    for order in [
+        &["mode", "line", "--local"][..],
+        &["set-rate", "100", "--local"],
+        &["close", "--after", "500", "--local", "--yes"],
+    ] {
+        let output = operate(room.directory.path(), order);
+        assert!(output.status.success(), "{order:?}: {}", text(&output.stderr));
+    }
+
+    // The throttle was turned off, and its health URL left.
+    write("health = \"https://shop.example/up\"\n");
+    let mut room = start(room.kill(), &[]);
+    assert_eq!(ordered(&room), (100, "line".into()));
+    let said: Vec<_> = room.log().take(3).collect();
+    for expected in [
+        "room.toml, line 4: health is what the throttle measures, and this room has no throttle",
+        "room.toml has 3000, for a new room. To change it: beekeeper set-rate",
+        "room.toml has observe, for a new room. To change it: beekeeper mode",
+    ] {
+        assert!(said.iter().any(|line| line.ends_with(expected)), "{expected}: {said:?}");
+    }
+    assert_eq!(ordered(&start(room.kill(), &["--rate", "200"])), (200, "line".into()), "typed");
+}
+
 #[test]
 fn save_writes_the_flags_into_the_file() {
     let home = Home::new();

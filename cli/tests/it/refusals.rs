@@ -108,6 +108,28 @@ fn a_room_that_cannot_write_its_changed_settings_runs_with_those_of_before() {
     assert_eq!(status["room"]["settings"]["rate"].to_string(), before, "{error}{status}");
 }
 
+/// Half a file would never open.
+#[test]
+fn a_room_that_a_full_disk_kept_from_beginning_begins_once_there_is_space() {
+    const SCRIPT: &str = r#"
+        mount -t tmpfs -o size=8k tmpfs "$1" || exit 99
+        timeout 60 "$2" local --data "$1" --port 0 >/dev/null && exit 98
+        mount -o remount,size=12m "$1" || exit 97
+        "$2" local --data "$1" --port 0 >/dev/null & room=$!
+        until test -S "$1/control.sock"; do kill -0 $room || exit 96; sleep 0.05; done
+        ls -A "$1"
+        kill -INT $room; wait $room"#;
+
+    let directory = tempfile::tempdir().unwrap();
+    let mut shell = Command::new("unshare");
+    shell.args(["--map-root-user", "--mount", "sh", "-c", SCRIPT, "sh"]).arg(directory.path());
+    let output =
+        shell.arg(env!("CARGO_BIN_EXE_beekeeper")).output().expect("unshare of util-linux is needed");
+    let error = text(&output.stderr);
+    assert!(output.status.success() && error.contains("No space left on device"), "{error}");
+    assert_eq!(text(&output.stdout), "control.sock\nroom.redb\n");
+}
+
 #[test]
 fn places_that_the_join_limit_refuses_are_no_failure() {
     let room = Local::start(&["--trust-proxy", "127.0.0.1", "--join-limit", "1"]);

@@ -351,7 +351,10 @@ warning    it is late
     fn a_plan_says_that_the_throttle_runs_too() {
         let reserved = ReservationPlan::Reserves(Reservation::of_consumers(10).with_throttle(true));
         let text = super::reserved(&DeployPlan { reserved, ..plan() });
-        assert!(text.starts_with("10 consumers and 2 triggers, and the throttle, run however busy"), "{text}");
+        assert!(
+            text.starts_with("10 consumers and 2 triggers, and the throttle, run however busy"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -129,13 +129,13 @@ impl Drop for Group {
 struct FailedGroup {
     group: Group,
     failure: WriteFailure,
-    error: redb::Error,
+    error: Box<redb::Error>,
 }
 
 impl FailedGroup {
     fn conclude(self) -> redb::Error {
         self.group.conclude(Err(&self.failure));
-        self.error
+        *self.error
     }
 }
 
@@ -313,7 +313,7 @@ impl Committer {
             }
             Err((fault, error)) => {
                 let failure = self.shared.stop_writes(&error).with(fault);
-                Err(FailedGroup { group, failure, error })
+                Err(FailedGroup { group, failure, error: Box::new(error) })
             }
         }
     }

@@ -283,6 +283,13 @@ impl<'tx> Draft<'tx> {
         Ok(())
     }
 
+    /// Records what slices have released. Returns how many they hadn't recorded. No slice may run.
+    pub(crate) fn record_slices(&mut self) -> Result<u64, TableError> {
+        let more = unrecorded(self.tables.slice()?)?;
+        record_slices(self.tables.slice()?)?;
+        Ok(more)
+    }
+
     /// Empties the line and stores `room`, which has a new epoch. Returns how many visitors were in the line.
     pub(crate) fn begin_epoch(&mut self, room: &Arc<Room>) -> Result<u64, TableError> {
         let waiting = self.after.line.waiting;

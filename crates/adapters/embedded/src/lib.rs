@@ -39,17 +39,17 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use redb::{Builder, Database, DatabaseError, ReadTransaction, StorageBackend};
 use waitroom::ports::{Fault, PortError, PortResult};
-use waitroom::{AuditNote, LineStatus, Room, Timestamp, ValveSchedule};
+use waitroom::{AuditNote, LineProgress, LineStatus, Room, Timestamp, ValveSchedule};
 
 pub use commit::Committer;
 use commit::Queue;
 use draft::Draft;
 pub use put_back::{PutBack, PutBackError, ReplacedFile};
 pub use restore::Restored;
-use shared::SharedState;
 pub use shared::WriteTrouble;
+use shared::{SharedState, create_tables, unreadable};
 pub use sweep::Swept;
-use tables::TableError;
+use tables::{TableError, open_if_any, unrecorded};
 pub use unfinished::Unfinished;
 pub use upkeep::{BackedUp, BackupError};
 
@@ -109,6 +109,9 @@ impl EmbeddedStore {
     ) -> Result<Self, OpenError> {
         let path = directory.join(Self::FILE);
         fs::create_dir_all(directory).map_err(|error| OpenError::Directory(directory.into(), error))?;
+        if !path.exists() {
+            begin(directory, &path, &first).map_err(|error| OpenError::of(&path, error))?;
+        }
         let open = {
             let path = path.clone();
             move || open_file(&path)
@@ -211,6 +214,24 @@ impl EmbeddedStore {
         .await
     }
 
+    /// Counts whom the process before has released without counting them: it was stopped in the middle of a slice, and nobody takes
+    /// that again once its window is over.
+    pub async fn count_released(&self) -> PortResult<()> {
+        const ATTEMPT: &str = "count whom the room has released";
+
+        let missing = |from: &ReadTransaction| {
+            open_if_any(from, tables::SLICE)?.map_or(Ok(0), |slices| unrecorded(&slices))
+        };
+        if self.read(ATTEMPT, missing)? == 0 {
+            return Ok(());
+        }
+        self.change(ATTEMPT, |draft| {
+            let (more, progress) = (draft.record_slices()?, draft.progress()?);
+            draft.set_progress(LineProgress { released: progress.released.saturating_add(more), ..progress })
+        })
+        .await
+    }
+
     /// Waits until the valve has changed since the last call. Then the trigger has to run.
     pub async fn valve_changed(&self) {
         self.shared.valve_changed.notified().await;
@@ -249,6 +270,24 @@ fn builder() -> Builder {
     let mut builder = Builder::new();
     builder.set_cache_size(EmbeddedStore::CACHE_BYTES);
     builder
+}
+
+/// Begins a store. It has its name once it's whole: what a kill or a full disk leaves of it would never open.
+fn begin(directory: &Path, path: &Path, first: &Room) -> Result<(), redb::Error> {
+    let unfinished = Unfinished::of(directory);
+    create_tables(&open_file(unfinished.path())?, first).map_err(unreadable)?;
+    match fs::hard_link(unfinished.path(), path) {
+        Ok(()) => Ok(fs::File::open(directory)?.sync_all()?),
+        // Another process was first.
+        Err(_) if path.exists() => Ok(()),
+        // No file has two names on this disk, so this one begins in its place.
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported) =>
+        {
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Readable by this user only: a token is enough to take a visitor's place, and the file has the signing keys.

@@ -164,7 +164,9 @@ impl SharedState {
         let database = (self.open)()?;
         match self.load(&database) {
             Err(TableError::Storage(redb::Error::TableDoesNotExist(_))) => {
-                self.create_tables(&database).and_then(|()| self.load(&database)).map_err(unreadable)?;
+                create_tables(&database, &self.kept_room())
+                    .and_then(|()| self.load(&database))
+                    .map_err(unreadable)?;
             }
             loaded => loaded.map_err(unreadable)?,
         }
@@ -217,18 +219,6 @@ impl SharedState {
             }
         }
         Ok(())
-    }
-
-    /// Creates the tables of a new store, and its room.
-    fn create_tables(&self, database: &Database) -> Result<(), TableError> {
-        let transaction = database.begin_write()?;
-        {
-            let mut tables = Tables::of(&transaction);
-            tables.create()?;
-            tables.write(single::FORMAT, &Format::CURRENT)?;
-            tables.write(single::ROOM, &*self.kept_room())?;
-        }
-        Ok(transaction.commit()?)
     }
 
     pub(crate) fn apply(&self, committed: Committed) {
@@ -350,6 +340,18 @@ impl SharedState {
     pub(crate) fn format(&self) -> Format {
         Format::numbered(self.format.load(Ordering::Relaxed))
     }
+}
+
+/// Creates the tables of a new store, and its room.
+pub(crate) fn create_tables(database: &Database, room: &Room) -> Result<(), TableError> {
+    let transaction = database.begin_write()?;
+    {
+        let mut tables = Tables::of(&transaction);
+        tables.create()?;
+        tables.write(single::FORMAT, &Format::CURRENT)?;
+        tables.write(single::ROOM, room)?;
+    }
+    Ok(transaction.commit()?)
 }
 
 /// The room in a file; `None` if the file is no store of a room.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use embedded::{EmbeddedStore, OpenError};
 use futures_executor::block_on;
-use port_contracts::slices::plan_from;
-use port_contracts::slices::progress;
+use port_contracts::slices::{plan_from, progress};
+use port_contracts::visitor::{admission, visitor};
 use waitroom::ports::{
     ActiveVisitors, Admissions, Admitted, ConsumerRun, Fault, LineBack, LineFront, LineLength,
     LineStatusReader, Plans, RoomAdmin, RoomReader, Slices, StatusBoard, Taken, ThrottleStore, TicketCounter,
@@ -123,7 +123,7 @@ fn polls_read_the_current_status_also_after_a_restart() {
         line(&test),
         LineStatus { reached: 0, overtaken: 0, disorder: 0, waiting: 0, rate, slow: false, left: None }
     );
-    (1..=3).for_each(|n| block_on(test.store.join(port_contracts::visitor::visitor(n))).unwrap());
+    (1..=3).for_each(|n| block_on(test.store.join(visitor(n))).unwrap());
     let plan = plan_from(None, test.time.now(), Rate::MAX);
     assert!(block_on(test.store.write(plan)).unwrap());
     let slice = SliceId { plan: 1, index: 0 };
@@ -218,7 +218,7 @@ fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
     let admit = |n: u64| {
         let admission =
             Admission { by: AdmittedBy::Slice(slice), ..port_contracts::visitor::admission(n, 1) };
-        block_on(test.store.admit(port_contracts::visitor::visitor(n).token, admission)).unwrap();
+        block_on(test.store.admit(visitor(n).token, admission)).unwrap();
     };
     (1..=5).for_each(admit);
     block_on(test.store.record(slice, progress(3, 3))).unwrap();
@@ -304,7 +304,7 @@ fn one_invalid_record_affects_only_its_visitor() {
 #[test]
 fn receivers_on_several_threads_get_different_visitors() {
     let test = TestStore::new();
-    let joins = (1..=2000).map(|n| test.store.join(port_contracts::visitor::visitor(n)));
+    let joins = (1..=2000).map(|n| test.store.join(visitor(n)));
     block_on(futures_util::future::try_join_all(joins)).unwrap();
     let received: Vec<_> = std::thread::scope(|scope| {
         let receiver = || {
@@ -337,7 +337,7 @@ fn a_slice_of_an_earlier_process_can_be_resumed() {
     for n in 1..=3 {
         let admission =
             Admission { by: AdmittedBy::Slice(slice), ..port_contracts::visitor::admission(n, 1) };
-        let token = port_contracts::visitor::visitor(n).token;
+        let token = visitor(n).token;
         assert_eq!(block_on(test.store.admit(token, admission)).unwrap(), Admitted::Now);
         assert_eq!(
             block_on(test.store.admit(token, admission)).unwrap(),
@@ -401,4 +401,27 @@ fn a_slice_that_is_released_is_given_to_nobody_else_however_many_plans_follow() 
     for plan in 1..=10 {
         assert_eq!(take(plan, 11), Taken::Elsewhere, "plan {plan}");
     }
+}
+
+/// Nobody takes its slice again once the window is over.
+#[test]
+fn whom_a_room_released_that_was_killed_is_counted_when_it_starts_again() {
+    let test = TestStore::new();
+    let plan = plan_from(None, test.time.now(), Rate::MAX);
+    assert!(block_on(test.store.write(plan)).unwrap());
+    let slice = SliceId { plan: 1, index: 3 };
+    block_on(test.store.take(slice, ConsumerRun(1))).unwrap();
+    for number in 1..=3 {
+        block_on(test.store.admit(visitor(number).token, admission(number, 1))).unwrap();
+    }
+    block_on(test.store.record(slice, progress(1, 1))).unwrap();
+    let test = test.restarted();
+    for _ in 0..2 {
+        block_on(test.store.count_released()).unwrap();
+        assert_eq!(block_on(test.store.progress()).unwrap().released, 3);
+    }
+    // Within its window, another process goes on with it.
+    assert_eq!(block_on(test.store.take(slice, ConsumerRun(2))).unwrap(), Taken::Here { released: 3 });
+    block_on(test.store.record(slice, progress(4, 4))).unwrap();
+    assert_eq!(block_on(test.store.progress()).unwrap().released, 4);
 }
