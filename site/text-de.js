@@ -26,7 +26,6 @@ export default {
   heldHint: "Sie können bis {time} Uhr eintreten.",
   heldOpenHint: "Kommen Sie herein, wann Sie möchten.",
   unheardHint: "Keine Sorge: Ihr Platz bleibt Ihnen erhalten. Diese Seite versucht es weiter.",
-  unheardNewHint: "Diese Seite versucht es weiter.",
   blockedHint: "Bitte erlauben Sie Cookies für diese Seite und fragen Sie erneut ab. Ohne sie kann kein Platz für Sie freigehalten werden.",
   closedHint: "Im Moment kann sich niemand mehr anstellen. Wenn sich das ändert, stellt diese Seite Sie automatisch an.",
   endedHint: "Es wird niemand mehr eingelassen. Vielen Dank für Ihr Interesse.",

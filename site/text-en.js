@@ -26,7 +26,6 @@ export default {
   heldHint: "You can enter until {time}.",
   heldOpenHint: "You can enter whenever you like.",
   unheardHint: "No need to worry: your place is kept. This page keeps trying.",
-  unheardNewHint: "This page keeps trying.",
   blockedHint: "Please allow cookies for this site and check again. Without them, we cannot keep a place for you.",
   closedHint: "Nobody new can join the line at the moment. If that changes, this page joins it for you.",
   endedHint: "Nobody else is being let in. Thank you for your interest.",

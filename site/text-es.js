@@ -26,7 +26,6 @@ export default {
   heldHint: "Puede entrar hasta esta hora: {time}.",
   heldOpenHint: "Entre cuando quiera.",
   unheardHint: "No se preocupe: su lugar está guardado. Esta página sigue intentándolo.",
-  unheardNewHint: "Esta página sigue intentándolo.",
   blockedHint: "Permita las cookies de este sitio y vuelva a comprobar. Sin ellas no se le puede guardar ningún lugar.",
   closedHint: "Por ahora nadie más puede unirse a la fila. Si eso cambia, esta página se unirá por usted.",
   endedHint: "Ya no se deja entrar a nadie más. Gracias por su interés.",

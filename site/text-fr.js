@@ -26,7 +26,6 @@ export default {
   heldHint: "L’entrée vous reste ouverte jusqu’à {time}.",
   heldOpenHint: "Entrez quand vous voulez.",
   unheardHint: "Pas d’inquiétude : votre place est conservée. Cette page continue d’essayer.",
-  unheardNewHint: "Cette page continue d’essayer.",
   blockedHint: "Veuillez autoriser les cookies pour ce site, puis vérifiez à nouveau. Sans eux, aucune place ne peut vous être gardée.",
   closedHint: "Pour le moment, plus personne ne peut rejoindre la file. Si cela change, cette page la rejoindra pour vous.",
   endedHint: "Plus personne n’est admis. Merci de votre intérêt.",

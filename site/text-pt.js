@@ -26,7 +26,6 @@ export default {
   heldHint: "Você pode entrar até este horário: {time}.",
   heldOpenHint: "Entre quando quiser.",
   unheardHint: "Não se preocupe: seu lugar está guardado. Esta página continua tentando.",
-  unheardNewHint: "Esta página continua tentando.",
   blockedHint: "Permita os cookies deste site e verifique de novo. Sem eles não é possível guardar um lugar.",
   closedHint: "No momento, ninguém mais pode entrar na fila. Se isso mudar, esta página entrará por você.",
   endedHint: "Ninguém mais será admitido. Obrigado pelo seu interesse.",

@@ -38,6 +38,8 @@ const isFromDoor = memory.inTab().trips.length > 0;
 /** The texts in the visitor's language. */
 let words;
 let state;
+/** Whether it says all that there is to know: that the visitor may enter, or why they have no place. */
+let isSettled = false;
 /** What the hint means that is shown. */
 let hint;
 /** The last answer about this visitor's place. */
@@ -96,11 +98,8 @@ async function poll(isShared = false) {
     if (isEdgeGone) refusals = 0;
     // What cannot be shown is done all the same.
     step ??= isEdgeGone ? { after: 0 } : { ...refused(page, refusals, Date.now(), Math.random()), shared: isShared };
-    // One failed poll is not shown. Whoever may already enter, or reads why they have no place, needs no answer.
-    const isSettled = ["held", "closed", "ended", "blocked"].includes(state);
-    if (!isSettled && !isShared && (refusals > 1 || isPressed)) {
-      showState("unheard", words.text(ownPlace ? "unheardHint" : "unheardNewHint"));
-    }
+    // One failed poll is not shown.
+    if (!isSettled && !isShared && (refusals > 1 || isPressed)) showState("unheard", ownPlace ? undefined : "");
   }
   isPolling = false;
   isPressed &&= isShared;
@@ -245,7 +244,8 @@ function showState(next, explanation = words.text(`${next}Hint`), details = "", 
   const isChanged = next !== state || (meaning !== hint && next !== "held");
   const isTurn = next === "turn" || next === "held";
   const isAway = next === "closed" || next === "ended";
-  const isPlaceless = !ownPlace || isAway || next === "blocked";
+  isSettled = isTurn || isAway || next === "blocked";
+  const isInLine = ownPlace && !isSettled;
   [state, hint] = [next, meaning];
   view.setState(state);
   view.fill("state", words.text(state));
@@ -253,9 +253,9 @@ function showState(next, explanation = words.text(`${next}Hint`), details = "", 
   view.show("enter", isTurn);
   if (isTurn) view.moveFocus("polls", "enter");
   view.show("polls", !isTurn);
-  view.show("keep", !isTurn && !isPlaceless);
-  view.show("choices", !isTurn && !isPlaceless);
-  if (isTurn || isPlaceless) view.show("place", false);
+  view.show("keep", isInLine);
+  view.show("choices", isInLine);
+  if (!isInLine) view.show("place", false);
   if (!isAway) view.setLink();
   view.setTab(isTurn || isAway || state === "paused" || state === "opening" ? `${words.text(state)} – ${room}` : room, isTurn);
   if (isChanged) view.announce(`${words.text(state)}. ${explanation} ${details}`);
@@ -319,5 +319,5 @@ function start() {
 }
 
 // A page that its browser makes ahead is nobody's yet, and the door gives it no place. It would ask the door in a circle.
-if (document.prerendering) document.addEventListener("prerenderingchange", start, { once: true });
+if (document.prerendering) document.addEventListener("prerenderingchange", start);
 else start();

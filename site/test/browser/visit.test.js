@@ -124,7 +124,7 @@ visit("nobody is told that they have a place who has none", ["--rate", "1"], asy
   await page.route("**/polling", (route) => route.abort());
   await page.goto(`${room.base}/wait/index.html`);
   await checkUntil(page, waitForState(page, "unheard"));
-  assert.equal(await page.locator("[data-bk=hint]").textContent(), "This page keeps trying.");
+  assert.equal(await page.locator("[data-bk=hint]").textContent(), "");
   const hidden = async (...parts) => {
     for (const part of parts) assert.ok(await page.locator(`[data-bk=${part}]`).isHidden(), part);
   };
@@ -147,7 +147,7 @@ visit("nobody is told that they have a place who has none", ["--rate", "1"], asy
 
 visit("a page that the browser makes ahead asks for nothing before somebody looks", ["--rate", "1"], async (room, page) => {
   // Chromium makes none ahead while somebody steers it.
-  await page.addInitScript(() => Object.defineProperty(document, "prerendering", { get: () => !globalThis.isLookedAt, configurable: true }));
+  await page.addInitScript(() => Object.defineProperty(document, "prerendering", { get: () => !sessionStorage.getItem("isLookedAt"), configurable: true }));
   const asked = [];
   page.on("request", (request) => asked.push(new URL(request.url()).pathname));
   await page.clock.install();
@@ -155,7 +155,7 @@ visit("a page that the browser makes ahead asks for nothing before somebody look
   await page.clock.runFor(60_000);
   assert.deepEqual(asked.filter((path) => /polling|beekeeper/.test(path)), []);
   await page.evaluate(() => {
-    globalThis.isLookedAt = true;
+    sessionStorage.setItem("isLookedAt", "yes");
     document.dispatchEvent(new Event("prerenderingchange"));
   });
   await page.waitForURL(/#/);
