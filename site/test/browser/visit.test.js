@@ -146,6 +146,8 @@ visit("nobody is told that they have a place who has none", ["--rate", "1"], asy
 });
 
 visit("a page that the browser makes ahead asks for nothing before somebody looks", ["--rate", "1"], async (room, page) => {
+  // Whoever is alone in a room is let in within seconds.
+  await room.crowd(50);
   // Chromium makes none ahead while somebody steers it.
   await page.addInitScript(() => Object.defineProperty(document, "prerendering", { get: () => !sessionStorage.getItem("isLookedAt"), configurable: true }));
   const asked = [];
