@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::newtypes::{in_thousands, whole_number};
-use crate::{Rate, Timestamp};
+use crate::{Rate, Timestamp, ValveSchedule};
 
 /// How many more one order releases: a whole number of visitors from 1 to 270,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -54,6 +54,11 @@ impl Extra {
 
     pub(crate) fn ordered(visitors: ExtraSize) -> Self {
         Self { visitors, until: Self::NOT_IN_FORCE }
+    }
+
+    /// Whether it can be in force now, or soon. One that would end later was ordered by a clock that was ahead, and may long be over.
+    pub(crate) fn is_of_this_time(&self, now: Timestamp) -> bool {
+        self.is_ordered() || self.until <= now + ValveSchedule::FARTHEST + Self::LASTS
     }
 
     /// Whether the store has yet to say it.

@@ -229,6 +229,7 @@ impl Room {
     /// Lets happen what was to follow by `now`. A room that is to open is not quiet until then, because a crowd waits.
     fn settle(&mut self, now: Timestamp) {
         self.leave(self.standing().at(now));
+        self.extra = self.extra.filter(|extra| extra.is_of_this_time(now));
         self.quiet &= self.opens.is_none();
     }
 
@@ -672,6 +673,26 @@ mod tests {
         assert!(room.is_of_clock_ahead(now));
         room = room.changed(now, LEAD_TIME, |_| ());
         assert_eq!((room.is_of_clock_ahead(now), room.epoch_began), (false, Some(now)));
+    }
+
+    #[test]
+    fn a_release_that_was_over_does_not_come_again_when_the_clock_is_set_back() {
+        let mut room = room("https://room.example/");
+        let ahead = Timestamp::from_millis(7_000_000);
+        room = room.changed(ahead, LEAD_TIME, |room| room.release_more(500.try_into().unwrap()));
+        let now = Timestamp::from_millis(60_000);
+        assert!(room.is_of_clock_ahead(now));
+        room = room.changed(now, LEAD_TIME, |_| ());
+        assert_eq!((room.extra, room.is_of_clock_ahead(now)), (None, false));
+        let in_force = room.valve_at(now + LEAD_TIME + Duration::from_millis(100)).valve;
+        assert_eq!(in_force, Valve::Open(room.settings.rate));
+
+        // Whoever's clock is a little ahead of others loses none.
+        let soon = now + Duration::from_secs(20);
+        room = room.changed(soon, LEAD_TIME, |room| room.release_more(500.try_into().unwrap()));
+        let extra = room.extra;
+        room = room.changed(now, LEAD_TIME, |room| room.stretch = Stretch::MAX);
+        assert_eq!((room.extra, extra.is_some()), (extra, true));
     }
 
     /// A change of a room at 50 s, as stores make it.

@@ -96,7 +96,7 @@ impl ValveSchedule {
     /// The most changes that wait for their turn, if they are ordered faster than that.
     const QUEUE: u32 = 16;
     /// No order is in force later than this, with all those that wait before it.
-    const FARTHEST: Duration = Duration::from_mins(1);
+    pub(crate) const FARTHEST: Duration = Duration::from_mins(1);
     /// A change that may be withdrawn, or that replaces one, is in force at a millisecond of its own out of these, and every
     /// other change at the first of them. So a later change does not get the instant of a withdrawn one, for which a plan may
     /// exist.
