@@ -130,6 +130,10 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
         let room = room.at(now);
         match room.valve_at(now) {
             ValveChange { from, .. } if from < self.slice.valve_from => {
+                if self.is_withdrawn(&room).await {
+                    // Where few consumers may run at once, it would stand in the way of those that release somebody.
+                    return ControlFlow::Break(());
+                }
                 let until = self.slice.valve_from.min(now + LONGEST_WAIT).max(now + VALVE_PAUSE);
                 self.clock.sleep_until(until).await;
                 return ControlFlow::Continue(());
@@ -157,6 +161,15 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
             },
         }
         ControlFlow::Continue(())
+    }
+
+    /// Whether the change of the valve under which this slice releases was withdrawn. A room that was read before may not know it yet.
+    async fn is_withdrawn(&self, room: &Room) -> bool {
+        let from = self.slice.valve_from;
+        if room.valves.knows(from) {
+            return false;
+        }
+        self.store.ledger().room_now().await.is_ok_and(|room| !room.valves.knows(from))
     }
 
     /// Does what is due beside releasing visitors. Returns whether that took time.

@@ -195,7 +195,7 @@ impl WindowAdmissions {
     /// How long before now a window begins at the latest, unless a wrong clock has planned it.
     const AHEAD: Duration = Duration::from_mins(2);
 
-    /// `of_slice` is asked for each slice of the plan.
+    /// `of_slice` is asked for each slice of the plan. The room has to be read after the plan: an older one doesn't know its change.
     pub fn of(
         plan: &Plan,
         room: &Room,
@@ -219,13 +219,14 @@ impl WindowAdmissions {
         Self { plan: plan.number, ends, at_most, is_sure }
     }
 
-    /// When the window ends, or another change of the valve begins another. One that a wrong clock has planned ahead never comes: other
-    /// plans took its place.
+    /// When the window ends, or another change of the valve begins another. One whose change was withdrawn never comes, nor does one
+    /// that a wrong clock has planned ahead: other plans took its place.
     fn end(plan: &Plan, room: &Room, now: Timestamp) -> Timestamp {
         let next = room.valves.after(plan.valve_from).map(|change| change.from);
         let ends = next.map_or(plan.window.end, |next| next.min(plan.window.end));
         let is_ahead = plan.window.start > now + Self::AHEAD && plan.window.start != plan.valve_from;
-        if is_ahead { ends.min(now - Self::TAKEN_WITHIN) } else { ends }
+        let comes = room.valves.knows(plan.valve_from) && !is_ahead;
+        if comes { ends } else { ends.min(now - Self::TAKEN_WITHIN) }
     }
 
     /// Whether no more will be known of it.

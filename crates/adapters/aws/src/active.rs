@@ -63,25 +63,26 @@ impl ActiveVisitors for AwsStore {
 
     async fn window_admissions(&self, since: Timestamp) -> PortResult<Vec<WindowAdmissions>> {
         let attempt = "count whom the latest windows let in";
-        let (room, progress) = (self.read_room(attempt).await?, self.read_progress(attempt).await?);
-        let now = self.now();
-        let mut counts = Vec::new();
+        let progress = self.read_progress(attempt).await?;
+        let mut windows = Vec::new();
         let mut newest = progress.latest;
-        while newest > progress.before_epoch {
+        'plans: while newest > progress.before_epoch {
             let oldest = newest.saturating_sub(PLANS_AT_ONCE).max(progress.before_epoch) + 1;
             for items in self.plan_items(attempt, (oldest..=newest).rev()).await? {
-                let Some(plan) = items.plan else { return Ok(counts) };
-                if plan.window.end < since {
-                    return Ok(counts);
+                match items.plan.filter(|plan| plan.window.end >= since) {
+                    Some(plan) => windows.push((plan, items.admitted)),
+                    None => break 'plans,
                 }
-                let of_slice = |slice: SliceId| {
-                    items.admitted.get(&slice.index).copied().unwrap_or(SliceAdmissions::Untaken)
-                };
-                counts.push(WindowAdmissions::of(&plan, &room, now, of_slice));
             }
             newest = oldest - 1;
         }
-        Ok(counts)
+        let (room, now) = (self.read_room(attempt).await?, self.now());
+        let counts = windows.iter().map(|(plan, admitted)| {
+            let of_slice =
+                |slice: SliceId| admitted.get(&slice.index).copied().unwrap_or(SliceAdmissions::Untaken);
+            WindowAdmissions::of(plan, &room, now, of_slice)
+        });
+        Ok(counts.collect())
     }
 
     async fn keep_while_full(&self, lately: Option<Rate>) -> PortResult<()> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fault_simulation::{InjectedFault, PortCall, World};
 use waitroom::ports::{Clock, Fault};
-use waitroom::{Rate, RoomState, Timestamp};
+use waitroom::{ActiveLimit, Rate, RoomState, Timestamp};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -81,6 +81,28 @@ fn an_opening_can_be_moved_to_earlier_and_to_later() {
         let moved = opens.as_millis().checked_add_signed(by * 1000).map(Timestamp::from_millis).unwrap();
         world.change_room(move |room| room.open_at(moved));
         assert_opens(&mut world, moved, 3000, &format!("{before} s before, by {by} s"));
+    }
+}
+
+/// Whom the withdrawn plan was for come by the other, so they count in the shop once.
+#[test]
+fn a_limit_of_active_visitors_counts_no_plan_whose_opening_was_withdrawn() {
+    for (before, moved) in [(100, false), (100, true), (20, false), (3, true)] {
+        let (mut world, opens) = opening(1000);
+        world.change_room(|room| {
+            let (idle, session) = (20 * MINUTE, 120 * MINUTE);
+            room.settings.active = Some(ActiveLimit { visitors: 2000, idle, session });
+        });
+        run_until(&mut world, opens - before * SECOND);
+        let opens = if moved { opens + SECOND } else { opens };
+        world.change_room(move |room| {
+            room.settings.rate = Rate::new(1200).unwrap();
+            room.open_at(opens);
+        });
+        assert_opens(&mut world, opens, 1200, &format!("{before} s before, moved: {moved}"));
+        world.run(20 * MINUTE);
+        let released = world.outcome().released();
+        assert!(released <= 2000, "{released} in the shop");
     }
 }
 
