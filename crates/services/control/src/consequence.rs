@@ -19,6 +19,8 @@ pub struct Consequence {
 const CUSTOMERS: u64 = 10;
 /// Who opens a sale gives the order so long before. Earlier, customers of an ordinary day wait for it.
 const BEFORE_A_SALE: Duration = Duration::from_hours(1);
+/// Whoever joins so long before an opening may have no place by then: browsers and the queue on AWS keep it for a day more.
+const LONGEST_WAIT: Duration = Duration::from_hours(13 * 24);
 
 impl OperatedRoom {
     /// What to ask about before this order is given to the room as it is now.
@@ -203,6 +205,14 @@ fn opening(status: &Status, at: Timestamp, now: Timestamp) -> Option<String> {
     let until = format!("it opens at {}, {}", words::at(at), words::ahead(at, now));
     if let Some(sale) = sale(status, now) {
         return Some(format!("{sale}; nobody would enter until {until}"));
+    }
+    if at.since(now) > LONGEST_WAIT {
+        return Some(format!(
+            "{} would keep nobody waiting so long: {until}, and whoever joins before {} loses their place, which lasts two weeks; \
+             you can say this later instead",
+            status.room.settings.room,
+            words::at(at - LONGEST_WAIT)
+        ));
     }
     let is_early = at.since(now) > BEFORE_A_SALE;
     let open = open_shop(&status.room).filter(|_| is_early)?;
@@ -465,6 +475,8 @@ mod tests {
         let asked = |status: &Status, ahead| opening(status, NOW + ahead, NOW);
         let days = Duration::from_hours(50);
         assert_eq!(asked(&status, days), None, "whoever comes waits already");
+        let told = asked(&status, Duration::from_hours(20 * 24)).unwrap();
+        assert!(told.contains(", in 20 d, and whoever joins before "), "{told}");
         status.room.state = RoomState::Off;
         let told = asked(&status, days).unwrap();
         assert!(told.starts_with("spring-sale is off, so everybody enters the shop; from now on"), "{told}");
