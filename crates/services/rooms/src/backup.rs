@@ -1,6 +1,6 @@
 //! A copy of a room that runs on this machine.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
@@ -104,6 +104,11 @@ impl UnfinishedBackup {
             Err(_) if self.to.symlink_metadata().is_ok() => return Err(file_exists(&self.to).into()),
             Err(_) => fs::rename(self.path(), &self.to).with_context(attempt)?,
         }
+        // The name, too, is there after a power cut.
+        let folder = self.to.parent().filter(|folder| !folder.as_os_str().is_empty());
+        File::open(folder.unwrap_or(Path::new(".")))
+            .and_then(|folder| folder.sync_all())
+            .with_context(attempt)?;
         Ok(self.to.metadata().with_context(attempt)?.len())
     }
 }
