@@ -142,11 +142,11 @@ impl TestPrograms {
         })
     }
 
-    /// Runs what only computes: one test at a time, whenever nothing else wants the processor.
+    /// Runs what only computes, whenever nothing else wants a processor.
     pub(crate) fn run_computing(&self, arguments: &[&str]) -> Result<()> {
         let program = self.named(COMPUTING_PROGRAM)?;
         let mut last = Command::new("nice");
-        last.args(["-n", "19"]).arg(&program.path).env(THREADS, "1");
+        last.args(["-n", "19"]).arg(&program.path).env(THREADS, TESTS);
         let arguments = [arguments, &["--skip", KILLED]].concat();
         program.run_as("what only computes", last, &arguments, &self.environment)
     }
