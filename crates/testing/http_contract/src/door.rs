@@ -16,6 +16,7 @@ pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
     pause(room, client);
     let place = a_newcomer_gets_a_place(client);
     a_waiting_visitor_keeps_it(client, &place);
+    the_link_in_a_mailing_leads_to_it(client, &place);
     every_newcomer_gets_another(client);
     a_window_takes_a_place(client);
     requests_of_nobody_take_no_place(client);
@@ -87,6 +88,13 @@ fn a_waiting_visitor_keeps_it(client: &Client, place: &str) {
     }
     let answer = client.send("GET", "/beekeeper", &[("cookie", place)]);
     assert_eq!(answer.header("set-cookie"), None, "header names in either case");
+}
+
+/// Whoever sends mailings adds something to each link. An edge signs that too.
+fn the_link_in_a_mailing_leads_to_it(client: &Client, place: &str) {
+    let link = "/beekeeper?utm_campaign=Spring%20Sale%21&x=a+b%2Bc&y=%C3%A4('*)";
+    let answer = client.get_with(link, place);
+    assert_eq!((answer.status, answer.header("set-cookie")), (302, None), "{link}");
 }
 
 fn every_newcomer_gets_another(client: &Client) {
