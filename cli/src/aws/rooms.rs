@@ -46,7 +46,10 @@ pub(crate) async fn deployed(config: &RoomConfig) -> Result<RoomHandle> {
     // Boxed, because the futures of the SDK are large.
     let find = Box::pin(async {
         let account = Account::sign_in(&access(config)?).await?;
-        anyhow::Ok(account.room(&config.room).await?)
+        let room = account.room(&config.room).await?;
+        // From its answer on, the room's clock is that of AWS. This machine's may be wrong. If it doesn't answer, the order says so.
+        drop(room.store().warm_up().await);
+        anyhow::Ok(room)
     });
     Ok(handle(find.await?))
 }

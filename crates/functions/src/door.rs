@@ -201,6 +201,7 @@ mod tests {
             location: Some("wait/index.html#ab12-7".into()),
             set_cookie: Some("bk_sale=x; Path=/".into()),
             set_proof: Some("bk_sale_proof=y; Path=/".into()),
+            hands_out_place: true,
             retry_after: None,
             body: "".into(),
         };

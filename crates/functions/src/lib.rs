@@ -5,6 +5,7 @@ pub mod authorizer;
 pub mod cloudformation;
 pub mod door;
 mod environment;
+mod leftover_hold;
 mod log;
 mod metrics;
 pub mod stack_setup;
@@ -16,6 +17,7 @@ use aws::AwsStore;
 use tokio::time::timeout;
 
 pub use environment::{Environment, MissingVariables, variable};
+pub use leftover_hold::end_leftover_hold;
 pub use log::{request_span, start as start_log};
 pub use metrics::{Metric, Metrics};
 

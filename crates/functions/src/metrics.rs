@@ -16,7 +16,7 @@ pub enum Metric {
     Admitted,
     /// Visitors in line.
     Waiting,
-    /// The rate in force, in visitors a minute; 0 while the room is paused or off.
+    /// The rate in force, in visitors a minute; 0 while the room is paused or off, or the shop is full.
     Rate,
     /// The throttle's verdict for a minute: one of these three metrics is 1, the others are 0.
     ShopWell,

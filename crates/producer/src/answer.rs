@@ -17,6 +17,8 @@ pub struct DoorAnswer {
     pub set_cookie: Option<String>,
     /// The value of a second `Set-Cookie` header, with the proof of the place.
     pub set_proof: Option<String>,
+    /// Whether it hands out a place. Another answer may set the cookie too: to take the place away.
+    pub hands_out_place: bool,
     /// Seconds.
     pub retry_after: Option<u32>,
     pub body: Cow<'static, str>,
@@ -105,7 +107,15 @@ impl DoorAnswer {
 
     fn page(body: impl Into<Cow<'static, str>>) -> Self {
         let body = body.into();
-        Self { status: 200, location: None, set_cookie: None, set_proof: None, retry_after: None, body }
+        Self {
+            status: 200,
+            location: None,
+            set_cookie: None,
+            set_proof: None,
+            hands_out_place: false,
+            retry_after: None,
+            body,
+        }
     }
 
     /// Takes the place away that the browser shows. Polls know only the place, and would go on to say that it lets in.
@@ -122,6 +132,7 @@ impl DoorAnswer {
         scheme: Scheme,
         path: Option<&str>,
     ) -> Self {
+        self.hands_out_place = true;
         self.set_cookie = Some(place.set(room, scheme));
         self.set_proof = proof.map(|proof| Place::set_proof(room, &proof, scheme, path));
         self

@@ -154,7 +154,7 @@ impl App {
             Ok(answer) => answer,
             Err(error) => self.span_of_warning(request).await.in_scope(|| self.producer.refuse(&error)),
         };
-        if answer.set_cookie.is_some()
+        if answer.hands_out_place
             && let Some(metrics) = &self.metrics
         {
             increase(&metrics.joins);

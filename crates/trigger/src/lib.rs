@@ -72,12 +72,14 @@ impl TriggerCause {
 }
 
 /// What one run did. The values are the fields of its log line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TriggerReport {
     /// None if the line could not be counted.
     pub waiting: Option<u64>,
     /// The last plan that this run wrote, if one was due.
     pub planned: Option<Plan>,
+    /// Whether the shop has as many active visitors as it may, so that nothing was planned.
+    pub is_full: bool,
     /// Slices for which a consumer was started.
     pub sent: usize,
     /// Slices for which no consumer could be started. The next run tries again while their window lasts.
@@ -97,7 +99,8 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
 
     /// Plans, starts consumers, and logs one line that says what was done.
     ///
-    /// A failure that may pass is retried for half a minute: without a plan, nobody is released until the next run.
+    /// A failure is retried for half a minute: without a plan, nobody is released until the next run. So is one that only a person
+    /// can mend, because they may do it at any moment.
     pub async fn run(&self, cause: TriggerCause) -> PortResult<TriggerReport> {
         let give_up = self.clock.now() + self.minute / 2;
         loop {
@@ -111,7 +114,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
                 Err(error) => error,
             };
             let again = self.clock.now() + self.minute / 60;
-            let is_final = error.fault == Fault::Broken || again > give_up;
+            let is_final = again > give_up;
             span.in_scope(|| log_failure(&error, is_final));
             if is_final {
                 return Err(error);
@@ -132,12 +135,13 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
     async fn run_once(&self, cause: TriggerCause) -> PortResult<TriggerReport> {
         let room = self.room_that_goes_on().await?;
         Span::current().record("room", display(&room.settings.room)).record("epoch", display(room.epoch));
-        let mut report = TriggerReport { waiting: None, planned: None, sent: 0, not_sent: 0 };
+        let mut report = TriggerReport::default();
         let Planned { before: recent, space } = self.plan_and_send(&room, cause, &mut report).await?;
+        report.is_full = space.is_full();
         // A rough count. If it cannot be read, visitors are released without it.
         report.waiting = self.store.line().waiting().await.inspect_err(warn).ok();
         if let Some(waiting) = report.waiting {
-            if !space.is_full() {
+            if !report.is_full {
                 self.judge_quiet(&room, &recent, waiting, &mut report)
                     .await
                     .unwrap_or_else(|error| warn(&error));
@@ -388,9 +392,9 @@ impl TriggerReport {
     /// The one line that every run logs, on one machine and on AWS. A run that planned nothing has no window. Its span has
     /// the room.
     fn log(&self) {
-        let Self { waiting, planned, sent, not_sent } = self;
+        let Self { waiting, planned, is_full, sent, not_sent } = self;
         let (window, quota) = (planned.map(|plan| plan.number), planned.map(|plan| plan.quota));
-        tracing::info!(window, quota, sent, not_sent, waiting, "trigger finished");
+        tracing::info!(window, quota, is_full, sent, not_sent, waiting, "trigger finished");
     }
 }
 
@@ -413,7 +417,7 @@ mod tests {
 
     #[test]
     fn a_minute_counts_unless_nobody_waits_and_nobody_is_released() {
-        let report = TriggerReport { waiting: Some(0), planned: None, sent: 0, not_sent: 0 };
+        let report = TriggerReport { waiting: Some(0), ..TriggerReport::default() };
         assert!(report.found_nobody());
         assert!(!TriggerReport { waiting: Some(1), ..report.clone() }.found_nobody(), "somebody waits");
         assert!(!TriggerReport { waiting: None, ..report.clone() }.found_nobody(), "nobody knows");

@@ -50,7 +50,13 @@ impl QuietSwitch for AwsStore {
         if quiet && self.read_room(attempt).await?.turns_off_when_quiet() {
             return self.change_room(attempt, |room| room.set_quiet(true)).await.map(drop);
         }
-        self.alter_for_functions(attempt, None, |room| room.set_quiet(quiet)).await
+        let mark = |room: &mut Room| {
+            // Somebody may just have ordered that. Then the next run turns it off, as above.
+            if !quiet || !room.turns_off_when_quiet() {
+                room.set_quiet(quiet);
+            }
+        };
+        self.alter_for_functions(attempt, None, mark).await
     }
 }
 

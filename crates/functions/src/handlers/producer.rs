@@ -1,5 +1,8 @@
 //! A room over HTTP: `GET /beekeeper` and `POST /guard` behind API Gateway, and every route behind an edge.
 
+use std::pin::pin;
+use std::time::Duration;
+
 use aws::{AwsStore, PageBucket, StoredFile};
 use clock::SystemClock;
 use functions::door::{door_request, mended, route_path};
@@ -15,7 +18,11 @@ use producer::{Producer, ProducerError, RefusalLog, SystemTokens};
 use routes::{Handler, HttpResponse, Reads, Route, cookies, respond};
 use tracing::Instrument;
 use waitroom::Scheme;
-use waitroom::ports::{Clock, PortResult};
+use waitroom::ports::{Clock, Fault, PortError, PortResult, within};
+
+/// What isn't answered by then is unavailable, as API Gateway has it. A function that hangs longer is one that others lack.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+const LONGEST_LAST_READ: Duration = Duration::from_secs(1);
 
 const IN_A_DAY: HeaderValue = HeaderValue::from_static("86400");
 
@@ -45,6 +52,10 @@ pub(crate) async fn run() -> Result<(), lambda_http::Error> {
     lambda_runtime::run(service_fn(|event| answers.call(mended(event)))).await
 }
 
+fn late() -> ProducerError {
+    PortError::new("answer in time", Fault::Unsure, "the ledger did not answer").into()
+}
+
 struct Door {
     producer: Producer<AwsStore, SystemClock, SystemTokens>,
     reads: Reads<AwsStore, SystemClock>,
@@ -68,35 +79,50 @@ impl Door {
         if !route.allows(request.method().as_str()) {
             return respond::method_not_allowed(route);
         }
-        let answer = match route.handler {
-            Handler::Door => return self.visit(request).await,
+        if route.handler == Handler::Door {
+            return self.visit(request).await;
+        }
+        let mut other = Box::pin(self.other(route.handler, parameter, request));
+        match within(&SystemClock, LONGEST_WAIT, other.as_mut()).await {
+            Some(Ok(Some(answer))) => respond::with_headers_of(route, answer),
+            Some(Ok(None)) => not_found(),
+            Some(Err(error)) => self.unavailable(path, &error).await,
+            None => self.unavailable(path, &late()).await,
+        }
+    }
+
+    /// What is asked beside the door.
+    async fn other(
+        &self,
+        handler: Handler,
+        parameter: &str,
+        request: &Request,
+    ) -> Result<Option<HttpResponse>, ProducerError> {
+        match handler {
             Handler::Guard => self.guard(request).await,
-            Handler::Page => self.file(parameter).await.map_err(ProducerError::from),
+            Handler::Page => Ok(self.file(parameter).await?),
             Handler::Root
             | Handler::Poll
             | Handler::Status
             | Handler::ClientCheck
             | Handler::PublicKeys
-            | Handler::Discovery => {
-                self.reads.answer(route.handler, request.headers()).await.map_err(ProducerError::from)
-            }
-            Handler::Preview => Ok(None),
-        };
-        match answer {
-            Ok(Some(answer)) => respond::with_headers_of(route, answer),
-            Ok(None) => not_found(),
-            Err(error) => {
-                self.refusals.log(SystemClock.now(), path, &error);
-                self.reads.unavailable().await
-            }
+            | Handler::Discovery => Ok(self.reads.answer(handler, request.headers()).await?),
+            Handler::Door | Handler::Preview => Ok(None),
         }
+    }
+
+    /// The shop's pages may read it, if the room can be read to name the shop.
+    async fn unavailable(&self, path: &str, error: &ProducerError) -> HttpResponse {
+        self.refusals.log(SystemClock.now(), path, error);
+        let answer = within(&SystemClock, LONGEST_LAST_READ, pin!(self.reads.unavailable())).await;
+        answer.unwrap_or_else(respond::unavailable)
     }
 
     async fn visit(&self, request: &Request) -> HttpResponse {
         let cookies: Vec<_> = cookies(request.headers()).collect();
         let answer = self.producer.answer_or_busy(&door_request(request, &cookies)).await;
         let counts = [
-            (Metric::Joined, u64::from(answer.set_cookie.is_some())),
+            (Metric::Joined, u64::from(answer.hands_out_place)),
             (Metric::Entered, self.store.take_entries()),
         ];
         for count in counts.into_iter().filter(|(_, visitors)| *visitors > 0) {

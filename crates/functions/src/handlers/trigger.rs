@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aws::FunctionDispatch;
 use clock::SystemClock;
-use functions::{FunctionSetup, Metric, request_span, variable, warm_up};
+use functions::{FunctionSetup, Metric, end_leftover_hold, request_span, variable, warm_up};
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde::Deserialize;
 use tracing::Instrument;
@@ -21,14 +21,22 @@ struct TriggerEvent {
 pub(crate) async fn run() -> Result<(), lambda_runtime::Error> {
     let FunctionSetup { config, store, metrics, room } = FunctionSetup::start()?;
     let dispatch = FunctionDispatch::new(&config, variable("CONSUMER_FUNCTION")?);
+    // While an update runs, the program may be newer than its variables.
+    let has_throttle = variable("THROTTLING").map_or(true, |throttling| throttling == "yes");
     warm_up(store.warm_up_with_line()).await;
     let trigger = Trigger::new(store.clone(), SystemClock, dispatch, Duration::from_mins(1));
     lambda_runtime::run(service_fn(async |event: LambdaEvent<TriggerEvent>| {
         let span = request_span(&room, &event.context.request_id);
         let cause = if event.payload.valve_changed { TriggerCause::Change } else { TriggerCause::Minute };
+        if cause == TriggerCause::Minute && !has_throttle {
+            end_leftover_hold(&store).await;
+        }
         let report = trigger.run(cause).instrument(span).await?;
         if !report.found_nobody() {
-            let rate = store.room().await.map(|room| room.valve().rate().map_or(0, |rate| rate.get().into()));
+            let rate = store.room().await.map(|room| {
+                let in_force = room.valve().rate().filter(|_| !report.is_full);
+                in_force.map_or(0, |rate| rate.get().into())
+            });
             // Consumers add to the metric Admitted. An alarm compares it with the others, so it has a value whenever they do.
             let mut counts = vec![(Metric::Admitted, 0)];
             counts.extend(report.waiting.map(|waiting| (Metric::Waiting, waiting)));

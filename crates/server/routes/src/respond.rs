@@ -106,7 +106,7 @@ pub fn method_not_allowed(route: &Route) -> HttpResponse {
     json(response, &Problem { error: route.refusal() })
 }
 
-pub(crate) fn unavailable() -> HttpResponse {
+pub fn unavailable() -> HttpResponse {
     let response = uncached(StatusCode::SERVICE_UNAVAILABLE).header(RETRY_AFTER, table::RETRY_AFTER);
     json(response, &Problem { error: problem::UNAVAILABLE })
 }

@@ -161,6 +161,20 @@ fn a_change_whose_answer_was_lost_starts_the_trigger() {
     });
 }
 
+/// Polls would go on to say that it's closed: this change doesn't write their status.
+#[test]
+fn a_room_that_is_closed_while_it_is_marked_as_quiet_is_left_to_the_next_run() {
+    run(async {
+        let closed = |room: &mut Value, _| {
+            (room["version"], room["state"]) = (json!({ "N": "8" }), json!({ "S": "closed" }));
+            room["then_off"] = json!({ "BOOL": true });
+            REFUSED
+        };
+        let (done, _) = changed(closed, async |store| store.set_quiet(true).await).await;
+        assert!(done.is_ok(), "it's written once: {done:?}");
+    });
+}
+
 /// SQS purges a queue once a minute. Whoever interrupts a reset and runs it again is inside that minute.
 #[test]
 fn a_reset_that_is_run_again_waits_until_the_line_may_be_emptied_again() {
