@@ -100,12 +100,12 @@ fn unquoted_time(error: &clap::Error, words: &[String]) -> Option<String> {
 fn swapped(error: &clap::Error, words: &[String]) -> Option<String> {
     const WITH_NUMBER: [&str; 3] = ["set-rate", "release", "stretch"];
 
-    let values: Vec<_> = words.iter().filter(|word| !word.starts_with('-')).collect();
-    let [command, number, name, ..] = *values else { return None };
-    let is_number = number.trim_end_matches(['k', 'K']).parse::<f64>().is_ok();
-    let is_name = name.parse::<RoomId>().is_ok() && name.parse::<f64>().is_err();
-    (is_about_a_value(error) && WITH_NUMBER.contains(&command.as_str()) && is_number && is_name)
-        .then(|| format!("the name comes first: beekeeper {command} {name} {number}"))
+    let command = words.iter().find(|word| WITH_NUMBER.contains(&word.as_str()))?;
+    let is_number = |word: &str| word.trim_end_matches(['k', 'K']).parse::<f64>().is_ok();
+    // A word after a flag is that flag's.
+    let is_name = |word: &str| word.parse::<RoomId>().is_ok() && !is_number(word);
+    let [number, name] = words.array_windows().find(|[number, name]| is_number(number) && is_name(name))?;
+    is_about_a_value(error).then(|| format!("the name comes first: beekeeper {command} {name} {number}"))
 }
 
 fn meant(word: &str) -> Option<&'static [&'static str]> {

@@ -1,8 +1,10 @@
-use std::future::Future;
+use std::fs;
+use std::future::{Future, pending};
 use std::net::SocketAddr;
 
 use anyhow::{Context, Result};
 use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Runs a command that waits for a room or for AWS.
 pub(crate) fn block_on<T>(command: impl Future<Output = Result<T>>) -> Result<T> {
@@ -32,17 +34,32 @@ pub(crate) async fn listen_for_monitoring(address: Option<SocketAddr>) -> Result
     }
 }
 
-/// Starts to listen at once, so that an early Ctrl-C also stops the command cleanly.
+/// Starts to listen at once, so that an early Ctrl-C also stops the command cleanly. A lost connection stops it too, unless it was
+/// started to outlive that.
 pub(crate) fn asked_to_stop() -> Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let mut hangup = if ignores_hangup() { None } else { Some(signal(SignalKind::hangup())?) };
+    let hung_up = async move {
+        match &mut hangup {
+            Some(hangup) => drop(hangup.recv().await),
+            None => pending().await,
+        }
+    };
     Ok(async move {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
+            () = hung_up => {}
         }
     })
+}
+
+/// Whether `nohup` or the like started this process. Where that can't be known, nothing is changed about the signal.
+fn ignores_hangup() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|ignored| u64::from_str_radix(ignored.trim(), 16).ok());
+    ignored.is_none_or(|ignored| ignored & 1 << (SignalKind::hangup().as_raw_value() - 1) > 0)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-use anyhow::Result;
+use anyhow::{Context, Result};
 use control::{ChangedRoom, OperatedRoom, Order, TypedTime};
 use serde_json::json;
 use waitroom::{Notice, Timestamp};
@@ -22,13 +22,16 @@ pub(crate) fn asked(which: &Which, json: bool, yes: bool, command: Order) -> Res
 
 pub(crate) async fn order(room: &OperatedRoom, json: bool, command: Order) -> Result<ChangedRoom> {
     let changed = room.change(command.clone()).await?;
-    if json {
+    let told = if json {
         let (before, after) = (&changed.before, &changed.after);
-        let told = json!({ "before": before, "after": after, "in_force": changed.in_force() });
-        say(&told.to_string())?;
+        vec![json!({ "before": before, "after": after, "in_force": changed.in_force() }).to_string()]
     } else {
-        changed.told(&command, room.transport.now()).iter().try_for_each(|change| say(change))?;
-    }
+        changed.told(&command, room.transport.now())
+    };
+    // Whoever reads only the error gives the order again.
+    told.iter()
+        .try_for_each(|change| say(change))
+        .context("the order was carried out, but its answer could not be printed")?;
     Ok(changed)
 }
 

@@ -20,6 +20,13 @@ fn refused(room: &Local, arguments: &[&str]) -> (i32, String) {
     (output.status.code().unwrap(), text(&output.stderr))
 }
 
+/// What an `undo` wants to know first.
+fn asked_at_undo(room: &Local) -> String {
+    let (code, error) = refused(room, &["undo", "--local"]);
+    assert_eq!(code, 6, "{error}");
+    error
+}
+
 /// The changes of the history, without time and user.
 fn changes(room: &Local) -> Vec<String> {
     let history = said(room, &["history", "--local"]);
@@ -92,8 +99,7 @@ fn an_undo_that_turns_the_room_off_asks_first_if_visitors_wait() {
     thread::sleep(IN_FORCE);
     let client = Client::new(&room.base(), "demo");
     client.join();
-    let (code, error) = refused(&room, &["undo", "--local"]);
-    assert_eq!(code, 6);
+    let error = asked_at_undo(&room);
     assert!(
         error.starts_with(
             "error: without a terminal, this needs --yes: 1 visitor waits in demo, and would enter within minutes\n"
@@ -112,8 +118,7 @@ fn an_undo_of_an_end_asks_first_if_visitors_wait() {
         client.join();
     }
     said(&room, &["end", "--local", "--yes"]);
-    let (code, error) = refused(&room, &["undo", "--local"]);
-    assert_eq!(code, 6);
+    let error = asked_at_undo(&room);
     assert!(
         error.contains(
             " in demo, which is ended; afterwards also those are let in who were told that it's over, "

@@ -86,8 +86,10 @@ fn a_number_before_the_name_leads_to_the_order_of_both() {
     for said in said(&["set-rate", "300", "spring-sale"]) {
         assert!(said.contains("the name comes first: beekeeper set-rate spring-sale 300"), "{said}");
     }
-    for said in said(&["set-rate", "spring-sale", "many"]) {
-        assert!(!said.contains("comes first"), "{said}");
+    for no_name in [&["set-rate", "spring-sale", "many"][..], &["set-rate", "0", "--data", "r17"]] {
+        for said in said(no_name) {
+            assert!(!said.contains("comes first"), "{said}");
+        }
     }
 }
 

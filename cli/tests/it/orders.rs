@@ -297,6 +297,23 @@ fn a_room_opens_by_itself_also_after_a_restart() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn an_order_whose_answer_cannot_be_printed_is_told_to_be_carried_out() {
+    let room = Local::start(&[]);
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut order = Command::new(env!("CARGO_BIN_EXE_beekeeper"));
+    order.args(["set-rate", "50", "--local", "--data"]).arg(room.directory.path()).stdout(full);
+    let output = order.output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.starts_with("error: the order was carried out, but its answer could not be printed: "),
+        "{said}"
+    );
+    assert!(text(&room.command(&["status", "--local"]).stdout).contains("50 a minute"));
+}
+
+#[test]
 fn a_misspelled_time_zone_is_not_taken_for_utc() {
     let home = Home::new();
     let on_at = |time: &str| {

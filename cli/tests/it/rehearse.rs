@@ -107,10 +107,10 @@ fn a_killed_rehearsal_blocks_on_until_the_reset() {
 }
 
 #[test]
-fn an_interrupted_rehearsal_resets_the_room_and_reports() {
+fn a_rehearsal_whose_connection_is_lost_resets_the_room_and_reports() {
     let room = Local::start(&["--rate", "1", "--minute", "1m"]);
     let rehearsal = under_way(&room, 20);
-    signal(&rehearsal, "-INT");
+    signal(&rehearsal, "-HUP");
     let output = rehearsal.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(5), "{}", text(&output.stderr));
     let report = report(&output);
