@@ -18,23 +18,56 @@ use crate::exit::{Exit, Failure};
 /// The flag that names the file.
 const CONFIG: &str = "config";
 
-/// The command line with what its file says, and that alone: a flag with its value is one word.
-#[derive(Debug)]
-pub(crate) struct Expanded {
-    pub(crate) words: Vec<OsString>,
-    pub(crate) from_file: Vec<String>,
+/// What a file says, but for the flags that were typed too.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FileFlags {
+    file: PathBuf,
+    flags: Vec<FileFlag>,
 }
 
-pub(crate) fn expanded(program: &Command, mut words: Vec<OsString>) -> Result<Expanded, Failure> {
-    let from_file = said_in_file(program, &words)?;
-    if let Some((after, from_file)) = &from_file {
-        words.splice(*after..*after, from_file.iter().map(OsString::from));
+#[derive(Clone, Debug)]
+struct FileFlag {
+    id: String,
+    line: usize,
+    /// A flag with its value is one word.
+    words: Vec<String>,
+}
+
+impl FileFlags {
+    /// Where the file says this, as file and line. None if it doesn't, or if it was typed too.
+    pub(crate) fn place_of(&self, id: &str) -> Option<String> {
+        let flag = self.flags.iter().find(|flag| flag.id == id)?;
+        Some(format!("{}, line {}", self.file.display(), flag.line))
     }
-    Ok(Expanded { words, from_file: from_file.map(|(_, from_file)| from_file).unwrap_or_default() })
+
+    /// Adds to an error about flags which belong together that the file has some of them.
+    pub(crate) fn with_tip(&self, mut error: clap::Error) -> clap::Error {
+        let is_about_several =
+            matches!(error.kind(), ErrorKind::MissingRequiredArgument | ErrorKind::ArgumentConflict);
+        if is_about_several && !self.flags.is_empty() {
+            let file = self.file.display();
+            let tip = format!("see also {file}: a key there is a flag with underscores, such as trust_proxy");
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        }
+        error
+    }
+}
+
+/// The command line with what its file says.
+pub(crate) fn expanded(
+    program: &Command,
+    mut words: Vec<OsString>,
+) -> Result<(Vec<OsString>, FileFlags), Failure> {
+    let Some((after, from_file)) = said_in_file(program, &words)? else {
+        return Ok((words, FileFlags::default()));
+    };
+    let said = from_file.flags.iter().flat_map(|flag| &flag.words);
+    words.splice(after..after, said.map(OsString::from));
+    Ok((words, from_file))
 }
 
 /// What the file says that is named here, and where among the words it belongs.
-fn said_in_file(program: &Command, words: &[OsString]) -> Result<Option<(usize, Vec<String>)>, Failure> {
+fn said_in_file(program: &Command, words: &[OsString]) -> Result<Option<(usize, FileFlags)>, Failure> {
     // What is missing may be in the file, and what is wrong is told when the file has been read.
     let Ok(typed) = program.clone().ignore_errors(true).try_get_matches_from(words) else { return Ok(None) };
     let Some((name, typed)) = typed.subcommand() else { return Ok(None) };
@@ -42,10 +75,11 @@ fn said_in_file(program: &Command, words: &[OsString]) -> Result<Option<(usize, 
     // Not among the program's own name, which may be anything.
     let at = words.iter().skip(1).position(|word| word == name);
     let (Some(known), Some(at)) = (program.find_subcommand(name), at) else { return Ok(None) };
-    Ok(Some((at + 2, read(file, known, typed)?)))
+    let flags = read(file, known, typed)?;
+    Ok(Some((at + 2, FileFlags { file: file.clone(), flags })))
 }
 
-fn read(file: &Path, known: &Command, typed: &ArgMatches) -> Result<Vec<String>, Failure> {
+fn read(file: &Path, known: &Command, typed: &ArgMatches) -> Result<Vec<FileFlag>, Failure> {
     let failure = |problem: String| Failure::new(Exit::Usage, problem);
     let text = fs::read_to_string(file).map_err(|error| {
         let unread = failure(format!("could not read the flags in {}: {error}", file.display()));
@@ -66,22 +100,14 @@ fn read(file: &Path, known: &Command, typed: &ArgMatches) -> Result<Vec<String>,
     })
 }
 
-/// Where a file says this key, as file and line. None if it does not.
-pub(crate) fn place_of(file: &Path, key: &str) -> Option<String> {
-    let text = fs::read_to_string(file).ok()?;
-    let parsed = Document::parse(&*text).ok()?;
-    let span = parsed.as_table().key(key)?.span();
-    Some(format!("{}, line {}", file.display(), line_of(&text, span)))
-}
-
 /// What a file says for this key, if it is a text.
 pub(crate) fn text_of(file: &Path, key: &str) -> Option<String> {
     let text = fs::read_to_string(file).ok()?;
     Some(Document::parse(&*text).ok()?.as_table().get(key)?.as_str()?.to_owned())
 }
 
-/// The words of all keys that count, or all mistakes with their lines.
-fn parse(text: &str, known: &Command, typed: &ArgMatches) -> Result<Vec<String>, Vec<(usize, String)>> {
+/// All keys that count, or all mistakes with their lines.
+fn parse(text: &str, known: &Command, typed: &ArgMatches) -> Result<Vec<FileFlag>, Vec<(usize, String)>> {
     let file = Document::parse(text).map_err(|error| vec![unreadable(text, &error)])?;
     let is_typed = |flag: &Arg| typed.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine);
     let typed: Vec<&Arg> = known.get_arguments().filter(|flag| is_typed(flag)).collect();
@@ -89,7 +115,9 @@ fn parse(text: &str, known: &Command, typed: &ArgMatches) -> Result<Vec<String>,
     for (key, item) in file.as_table() {
         let line = line_of(text, file.as_table().key(key).and_then(toml_edit::Key::span));
         match flag(known, key).and_then(|flag| Ok((flag, checked(known, flag, key, item)?))) {
-            Ok((flag, words)) if !typed.iter().any(|typed| decides(known, typed, flag)) => all.extend(words),
+            Ok((flag, words)) if !typed.iter().any(|typed| decides(known, typed, flag)) => {
+                all.push(FileFlag { id: flag.get_id().to_string(), line, words });
+            }
             Ok(_) => {}
             Err(problem) => mistakes.push((line, problem)),
         }
@@ -227,8 +255,8 @@ mod tests {
         let words = typed.split(' ').map(|word| word.replace("FILE", path.to_str().unwrap()).into());
         let masked = |text: &str| text.replace(path.to_str().unwrap(), "FILE");
         let expanded = super::expanded(&Arguments::command(), words.collect());
-        let expanded = expanded.map_err(|failure| masked(&failure.to_string()))?;
-        Ok(expanded.words.iter().map(|word| masked(word.to_str().unwrap())).collect())
+        let (words, _) = expanded.map_err(|failure| masked(&failure.to_string()))?;
+        Ok(words.iter().map(|word| masked(word.to_str().unwrap())).collect())
     }
 
     fn local(typed: &str, file: &str) -> Local {

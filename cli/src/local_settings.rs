@@ -3,7 +3,7 @@
 //! Each is taken from its flag, or from the room's configuration file, or has a default. Nothing else is remembered, except
 //! what an order can change: that the room's data keep ([`LocalSettings::with_orders`]).
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use config::RoomConfig;
@@ -12,10 +12,8 @@ use rooms::data;
 use server::DemoDoor;
 use waitroom::{Rate, Room, RoomId, Settings, Title, WebUrl};
 
-use crate::arguments::{Removable, SettingFlags, TypedOrders};
+use crate::arguments::{Local, Removable, TypedOrders};
 use crate::exit::{Exit, Failure};
-use crate::flags_file::place_of;
-use crate::printer::note;
 
 #[derive(Clone, Debug)]
 pub(crate) struct LocalSettings {
@@ -26,35 +24,49 @@ pub(crate) struct LocalSettings {
     pub(crate) design: Design,
     /// Whether a flag or the file names the shop. Otherwise it is the demonstration's.
     pub(crate) names_shop: bool,
+    /// What is wrong in the files of a room that starts all the same.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl LocalSettings {
     pub(crate) fn new(
-        flags: &SettingFlags,
-        flags_file: Option<&Path>,
+        arguments: &Local,
         name: &RoomId,
         file: Option<&RoomConfig>,
         demo_shop: &WebUrl,
+        is_new: bool,
     ) -> Result<Self> {
+        let (flags, from_file) = (&arguments.settings, &arguments.from_file);
         let demonstration = || {
             anyhow::Ok(RoomConfig::new(name.clone(), default_title(name)?, demo_shop.clone(), Rate::new(60)?))
         };
         let mut config = file.cloned().map_or_else(demonstration, Ok)?;
         flags.apply(&mut config)?;
+        let mut warnings = Vec::new();
         if !config.throttle && matches!(flags.health, Some(Removable::Value(_))) {
             let unused = "is what the throttle measures, and this room has no throttle";
-            match flags_file.and_then(|file| place_of(file, "health")) {
+            match from_file.place_of("health") {
                 None => {
                     let unused = Failure::new(Exit::Usage, format!("--health {unused}"));
                     return Err(unused.advising("add --throttle").into());
                 }
                 // Whoever turned the throttle off may have left it, and a service has to start.
-                Some(place) => note(&format!("warning: {place}: health {unused}")),
+                Some(place) => warnings.push(format!("warning: {place}: health {unused}")),
             }
         }
         let page = config.page.as_ref().map(|page| PathBuf::from(page.as_str()));
-        let design = page.as_deref().map_or_else(|| Ok(Design::default()), Design::read)?;
-        Ok(Self { config, page, design, names_shop: file.is_some() || flags.shop.is_some() })
+        let is_page_typed = flags.page.is_some() && from_file.place_of("page").is_none();
+        let design = match page.as_deref().map_or_else(|| Ok(Design::default()), Design::read) {
+            // A service that starts again has visitors in line, and nobody who reads a refusal.
+            Err(error) if !is_new && !is_page_typed => {
+                let error = anyhow::Error::from(error);
+                warnings.push(format!("warning: visitors see the built-in page, because {error:#}"));
+                Design::default()
+            }
+            design => design?,
+        };
+        let names_shop = file.is_some() || flags.shop.is_some();
+        Ok(Self { config, page, design, names_shop, warnings })
     }
 
     /// The settings of a room that exists: these, except what an order can change. The rate is as it was set last, because
@@ -91,15 +103,14 @@ mod tests {
     const FILE: &str = "title = \"Seal's Spring Sale\"\nregion = \"eu-central-1\"\nshop = \"https://shop.example/sale\"\n\
         rate = 300\nthrottle = true\nhealth = \"https://shop.example/up\"\nadmission_minutes = 5\n";
 
-    fn flags(flags: &[&str]) -> SettingFlags {
+    fn local(flags: &[&str]) -> Local {
         let line = [&["beekeeper", "local"], flags].concat();
         let Command::Local(local) = Arguments::try_parse_from(line).unwrap().command else { panic!() };
-        local.settings
+        *local
     }
 
     fn typed(given: &[&str]) -> TypedOrders {
-        let SettingFlags { rate, mode, .. } = flags(given);
-        TypedOrders { rate, mode }
+        local(given).typed_orders()
     }
 
     fn file() -> RoomConfig {
@@ -115,7 +126,7 @@ mod tests {
     }
 
     fn settings(given: &[&str], file: Option<&RoomConfig>) -> Result<LocalSettings> {
-        LocalSettings::new(&flags(given), None, &name(), file, &demo_shop())
+        LocalSettings::new(&local(given), &name(), file, &demo_shop(), true)
     }
 
     #[test]

@@ -18,7 +18,6 @@ use waitroom::{Epoch, Room, RoomId, Settings, WebUrl};
 
 use crate::arguments::{KNOWS_AWS, Local, OnThisMachine, Which};
 use crate::exit::{Exit, Failure};
-use crate::flags_file::place_of;
 use crate::local_greeting::DemoGreeting;
 use crate::local_settings::LocalSettings;
 use crate::printer::note;
@@ -53,14 +52,15 @@ impl LocalStart {
         let directory = data::directory(arguments.data.as_ref(), &name)?;
         let mut written = WrittenRoom::read(arguments, &name)?;
         let demo_shop = DemoDoor::usual_url(listens)?;
+        let is_new = !EmbeddedStore::is_in(&directory);
         let settings = |name: &RoomId, file: Option<&RoomConfig>| {
-            LocalSettings::new(&arguments.settings, arguments.config.as_deref(), name, file, &demo_shop)
+            LocalSettings::new(arguments, name, file, &demo_shop, is_new)
         };
         let mut local = settings(&name, written.file.as_ref())?;
         let mut visitors = demo_visitors(arguments, &local)?;
         let epoch = Epoch::random(&mut SysRng).context("could not get random numbers from the system")?;
         let first = Room::new(local.config.settings(), url.clone(), epoch);
-        if !EmbeddedStore::is_in(&directory) {
+        if is_new {
             // Before anything is written, because nothing is kept of a room that is refused.
             refuse_own_door(&first, listens.port())?;
         }
@@ -122,19 +122,18 @@ impl LocalStart {
 
     /// Says which rate and mode the room keeps, if a file has others.
     pub(crate) fn kept_orders(&self, arguments: &Local) -> [Option<String>; 2] {
-        let (room, written, typed) = (&self.room.settings, &self.local.config, arguments.typed_orders());
+        let (room, written) = (&self.room.settings, self.local.config.settings());
+        let typed = arguments.typed_orders();
         let rate = typed.rate.is_none() && room.rate != written.rate;
         let rate = rate.then(|| (format!("{} a minute", room.rate), written.rate.to_string(), "set-rate"));
-        let mode = typed.mode.is_none() && room.mode != written.settings().mode;
-        let mode = mode.then(|| (room.mode.to_string(), written.settings().mode.to_string(), "mode"));
+        let mode = typed.mode.is_none() && room.mode != written.mode;
+        let mode = mode.then(|| (room.mode.to_string(), written.mode.to_string(), "mode"));
         [("rate", rate), ("mode", mode)].map(|(what, differs)| {
             let (kept, written, order) = differs?;
-            let file = match &arguments.config {
-                Some(file) if arguments.is_from_file(what) => file.display().to_string(),
-                _ => self.file.as_ref().map(|_| "the configuration file".to_owned())?,
-            };
+            let of_flags = arguments.from_file.place_of(what).map(|place| place + ",");
+            let place = of_flags.or_else(|| self.file.as_ref().map(|_| "the configuration file".into()))?;
             Some(format!(
-                "the {what} is {kept}, as it was set last; {file} has {written}, for a new room. To change it: beekeeper {order}"
+                "the {what} is {kept}, as it was set last; {written} in {place} is for a new room. To change it: beekeeper {order}"
             ))
         })
     }
@@ -227,8 +226,7 @@ fn refuse_another_name(arguments: &Local, there: &RoomId, directory: &Path) -> R
         Some(name) if name != there => {
             let another = format!("{} holds the room {there}, not {name}", directory.display());
             // Whose name is from a file of flags can't run another command.
-            let place = arguments.config.as_ref().and_then(|file| place_of(file, "name"));
-            let advice = match place {
+            let advice = match arguments.from_file.place_of("name") {
                 Some(place) => {
                     format!("in {place}: write name = \"{there}\", or choose another directory for data")
                 }

@@ -44,14 +44,13 @@ use commands::{
 };
 use control::Order;
 use exit::Exit;
-use flags_file::Expanded;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let mut command = Arguments::command().long_version(version::long());
-    let Expanded { words, from_file } = match flags_file::expanded(&command, env::args_os().collect()) {
+    let (words, from_file) = match flags_file::expanded(&command, env::args_os().collect()) {
         Ok(expanded) => expanded,
         Err(failure) => {
             ending::complain(&failure.into(), wants_json());
@@ -65,7 +64,8 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => {
             let words = || env::args_os().skip(1).filter_map(|word| word.into_string().ok());
-            return help_or_usage_error(&mistyped::with_tips(message::with_tip(error, words()), words()));
+            let error = from_file.with_tip(message::with_tip(error, words()));
+            return help_or_usage_error(&mistyped::with_tips(error, words()));
         }
     };
     if let Command::Local(local) = &mut arguments.command {

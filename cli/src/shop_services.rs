@@ -111,14 +111,14 @@ fn not_measured(guard: &GuardArguments, health: &WebUrl) -> Option<String> {
 /// What a service is started with.
 fn flags(command: &str, file: &Path) -> Result<Command> {
     let words = [OsString::from("beekeeper"), command.into(), "--config".into(), file.into()];
-    let expanded = flags_file::expanded(&Arguments::command(), words.into()).map_err(|failure| {
+    let (words, _) = flags_file::expanded(&Arguments::command(), words.into()).map_err(|failure| {
         if file.exists() {
             return failure;
         }
         let flag = if command == "local" { "--room-file" } else { "--guard-file" };
         failure.advising(format!("docs/hosting.md says how to put it there; or name another with {flag}"))
     })?;
-    let parsed = Arguments::try_parse_from(expanded.words).map_err(|error| {
+    let parsed = Arguments::try_parse_from(words).map_err(|error| {
         Failure::new(Exit::Usage, format!("{}: {}", file.display(), flags_file::first_line(&error)))
     })?;
     Ok(parsed.command)

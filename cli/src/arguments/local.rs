@@ -7,6 +7,7 @@ use server::{PlacesPerMinute, TrustedProxy};
 use waitroom::{Mode, Rate, RoomId, WebUrl, WebUrlError};
 
 use super::{SettingFlags, time};
+use crate::flags_file::FileFlags;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -30,9 +31,9 @@ pub(crate) struct Local {
     /// File with flags of this command, in TOML; a flag that you type wins: docs/local.md
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
-    /// The flags that are from the file, with their values.
+    /// The flags that are from the file.
     #[arg(skip)]
-    pub(crate) from_file: Vec<String>,
+    pub(crate) from_file: FileFlags,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
     /// Public URL of the room, if a web server for your domain is in front of it
@@ -84,18 +85,8 @@ pub(crate) struct TypedOrders {
 impl Local {
     pub(crate) fn typed_orders(&self) -> TypedOrders {
         let SettingFlags { rate, mode, .. } = self.settings;
-        TypedOrders {
-            rate: rate.filter(|_| !self.is_from_file("rate")),
-            mode: mode.filter(|_| !self.is_from_file("mode")),
-        }
-    }
-
-    /// Whether the file of flags sets this one.
-    pub(crate) fn is_from_file(&self, flag: &str) -> bool {
-        self.from_file
-            .iter()
-            .filter_map(|word| word.strip_prefix("--"))
-            .any(|word| word.split_once('=').is_some_and(|(name, _)| name == flag))
+        let is_typed = |flag| self.from_file.place_of(flag).is_none();
+        TypedOrders { rate: rate.filter(|_| is_typed("rate")), mode: mode.filter(|_| is_typed("mode")) }
     }
 
     /// Demonstration visitors of a room that may have some. At 60 a minute, the page shows for some seconds.

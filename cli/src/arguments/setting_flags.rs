@@ -6,7 +6,6 @@ use std::str::FromStr;
 use anyhow::{Context, Result};
 use clap::{Args, ValueHint};
 use config::{LifetimeMinutes, MostActive, MostSurplus, PageFolder, RoomConfig, SessionMinutes};
-use page::Design;
 use waitroom::{Mode, Rate, Title, WebUrl};
 
 use super::which::KNOWS_AWS;
@@ -93,7 +92,7 @@ impl SettingFlags {
         config.page = match page {
             None => config.page.take(),
             Some(Removable::Nothing) => None,
-            Some(Removable::Value(folder)) => Some(checked_page(folder)?),
+            Some(Removable::Value(folder)) => Some(absolute(folder)?),
         };
         *config = config
             .clone()
@@ -115,9 +114,8 @@ fn whole_minutes<T: FromStr<Err = String>>(most: &'static str) -> impl Fn(&str) 
 }
 
 /// The folder of a page, as an absolute path, because later commands may run in another directory.
-fn checked_page(folder: &Path) -> Result<PageFolder> {
+fn absolute(folder: &Path) -> Result<PageFolder> {
     let folder = std::path::absolute(folder)?;
-    Design::read(&folder)?;
     let text = folder
         .to_str()
         .with_context(|| format!("cannot use the folder {}: its name is not UTF-8", folder.display()))?;

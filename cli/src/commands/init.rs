@@ -181,6 +181,9 @@ fn configured(room: RoomId, init: &Init, before: Option<&RoomConfig>) -> Result<
     config.region = region.cloned();
     config.edge = init.edge.or(config.edge);
     init.settings.apply(&mut config)?;
+    if init.settings.page.is_some() {
+        rooms::custom_page(&config)?;
+    }
     config.aws_profile = Removable::or_kept(init.aws_profile.as_ref(), config.aws_profile);
     Ok(config)
 }

@@ -1,5 +1,6 @@
 //! `beekeeper local`: runs a waiting room in this process.
 
+use std::mem;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -57,7 +58,8 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
         open_to_all(arguments, listens),
         demo_greeting.and_then(DemoGreeting::left_line),
     ];
-    let LocalStart { directory, store, room, local, demo_door, demo_visitors, path, .. } = start;
+    let LocalStart { directory, store, room, mut local, demo_door, demo_visitors, path, .. } = start;
+    let warnings = mem::take(&mut local.warnings);
     let throttle = local.config.throttle;
     let metrics = Arc::new(AnswerMetrics::default());
     let app = app(arguments, &store, &room, local, monitor.is_some().then(|| metrics.clone()));
@@ -84,7 +86,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     };
     // The room runs even if standard output is closed.
     let _ = say(&if json { greeting.for_scripts() } else { greeting.text() });
-    for text in notes.into_iter().flatten() {
+    for text in warnings.into_iter().chain(notes.into_iter().flatten()) {
         note_above(&text);
     }
     let log = if arguments.access_log { AccessLog::On } else { AccessLog::Off };

@@ -491,7 +491,7 @@ fn what_is_written_down_is_used() {
     assert_eq!(edited["settings"]["title"], "Seal's Spring Sale");
     assert_eq!(edited["settings"]["shop"], "https://shop.example/spring");
     let kept =
-        "the rate is 600 a minute, as it was set last; the configuration file has 300, for a new room.";
+        "the rate is 600 a minute, as it was set last; 300 in the configuration file is for a new room.";
     assert!(local.log().any(|line| line.starts_with(kept)));
     stop(local);
     let local = start(&["--rate", "7"]);
@@ -530,19 +530,32 @@ fn a_restart_keeps_what_was_ordered_since_whatever_the_file_of_flags_says() {
         assert!(output.status.success(), "{order:?}: {}", text(&output.stderr));
     }
 
-    // The throttle was turned off, and its health URL left.
-    write("health = \"https://shop.example/up\"\n");
+    // The throttle was turned off and its health URL left, and the page is gone.
+    write("health = \"https://shop.example/up\"\npage = \"/nowhere\"\n");
     let mut room = start(room.kill(), &[]);
     assert_eq!(ordered(&room), (100, "line".into()));
-    let said: Vec<_> = room.log().take(3).collect();
+    let said: Vec<_> = room.log().take(4).collect();
     for expected in [
+        "visitors see the built-in page, because could not read /nowhere: No such file or directory (os error 2)",
         "room.toml, line 4: health is what the throttle measures, and this room has no throttle",
-        "room.toml has 3000, for a new room. To change it: beekeeper set-rate",
-        "room.toml has observe, for a new room. To change it: beekeeper mode",
+        "room.toml, line 1, is for a new room. To change it: beekeeper set-rate",
+        "room.toml, line 2, is for a new room. To change it: beekeeper mode",
     ] {
         assert!(said.iter().any(|line| line.ends_with(expected)), "{expected}: {said:?}");
     }
-    assert_eq!(ordered(&start(room.kill(), &["--rate", "200"])), (200, "line".into()), "typed");
+    let room = start(room.kill(), &["--rate", "200"]);
+    assert_eq!(ordered(&room), (200, "line".into()), "typed");
+
+    let directory = room.kill();
+    let local = ["local", "--port", "0", "--config", file.to_str().unwrap()];
+    for (typed, refusal) in [
+        (["--health", "https://shop.example/up"], "has no throttle\nhint: add --throttle"),
+        (["--page", "/nowhere"], "could not read /nowhere"),
+        (["--join-limit", "5"], "room.toml: a key there is a flag"),
+    ] {
+        let said = text(&operate(directory.path(), &[&local[..], &typed].concat()).stderr);
+        assert!(said.contains(refusal), "{typed:?}: {said}");
+    }
 }
 
 #[test]
@@ -605,6 +618,20 @@ fn a_room_in_a_directory_of_its_own_is_called_by_its_name() {
     );
     let line = format!("hint: in {}, line 2: write name = \"brew\", or choose", file.display());
     assert!(said.contains(&line) && !said.contains("beekeeper local"), "{said}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_lost_connection_stops_a_room_as_ctrl_c_does_unless_nohup_started_it() {
+    let room = Local::start_with_nohup();
+    room.signal("-HUP");
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(Client::new(&room.base(), "demo").get("/wait/index.html").status, 200);
+    let (directory, _) = room.interrupt();
+    let room = Local::start_in(directory, &[]);
+    room.signal("-HUP");
+    let (_, farewell) = room.interrupt();
+    assert!(farewell.contains("stopped"), "{farewell}");
 }
 
 #[test]

@@ -46,6 +46,14 @@ impl Local {
         Self::started(command, directory, extra)
     }
 
+    /// A room that outlives the connection over which it was started.
+    pub(crate) fn start_with_nohup() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mut command = Command::new("nohup");
+        command.args([BEEKEEPER, "local", "--data"]).arg(directory.path());
+        Self::started(command, directory, &[])
+    }
+
     /// A room on a file system of 12 MB that only its process sees: see [`disk`](Self::disk). With a user namespace this does
     /// not need root.
     #[cfg(target_os = "linux")]
