@@ -4,6 +4,8 @@
 //! answers at https and nobody is sent to a page that does not open.
 
 use std::io::ErrorKind;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -66,6 +68,9 @@ fn set_up_nginx(arguments: &SetUpNginx, json: bool, yes: bool) -> Result<()> {
     if arguments.dry_run {
         return tell(&plan, &services, "nothing was written", false, json);
     }
+    if plan.opens_http && answers_at_http() {
+        return Err(taken_http());
+    }
     take_edits(&mut kept, &conf)?;
     let (consequence, question) = plan.consequence(&services);
     if !yes {
@@ -77,6 +82,20 @@ fn set_up_nginx(arguments: &SetUpNginx, json: bool, yes: bool) -> Result<()> {
         return Err(put_back(&complaint));
     }
     tell(&plan, &services, "nginx has read its new configuration", true, json)
+}
+
+/// `nginx -t` opens no port, and a reload says nothing of one that it can't open. It would go on with its old configuration, and not
+/// start again.
+fn answers_at_http() -> bool {
+    let http = [SocketAddr::from((Ipv4Addr::LOCALHOST, 80)), SocketAddr::from((Ipv6Addr::LOCALHOST, 80))];
+    http.iter().any(|address| TcpStream::connect_timeout(address, Duration::from_secs(1)).is_ok())
+}
+
+fn taken_http() -> anyhow::Error {
+    let taken = "another program listens at port 80, and nginx would have to open it for the room's certificate; nothing was written";
+    Failure::new(Exit::Failed, taken)
+        .advising("let that program pass http for the room's name on to this nginx, and give the shop a server block there that leads to https")
+        .into()
 }
 
 fn put_back(complaint: &str) -> anyhow::Error {

@@ -43,6 +43,7 @@ server
 		proxy_pass http://127.0.0.1:BACKEND;
 	}
 	location @app { proxy_pass http://127.0.0.1:BACKEND; }
+	location /app/upload { client_max_body_size 4m; proxy_pass http://127.0.0.1:BACKEND; }
 	location /app/secret/ { deny all; }
 	location /app/staff/ { auth_basic "staff"; auth_basic_user_file FOLDER/staff; proxy_pass http://127.0.0.1:BACKEND; }
 	location /errors/ { internal; root FOLDER/www; }
@@ -62,6 +63,7 @@ http {
     add_header X-Everywhere yes;
     server {
         listen 127.0.0.1:BACKEND;
+        client_max_body_size 8m;
         location / { return 200 'shop $request_uri'; }
         location ~ /who$ { return 200 'subject=[$http_x_beekeeper_subject] number=[$http_x_beekeeper_number] site=[$http_x_site]'; }
         location ~ /thanks$ { add_header Beekeeper-Session end; return 200 'thank you'; }
@@ -564,6 +566,12 @@ fn visitors_come_and_go(machine: &Machine) {
     let session = cookie(&exchanged);
     let inside = |path: &str| machine.shop(path, &["--header", &session]);
     assert!(inside("/own/x").ends_with("shop /app/own/x"));
+    let photo = machine.folder.join("photo");
+    fs::write(&photo, vec![b'x'; 2 << 20]).unwrap();
+    let photo = format!("@{}", photo.display());
+    let upload = ["--header", &*session, "--header", "Expect:", "--data-binary", &*photo];
+    let uploaded = machine.shop("/upload", &upload);
+    assert!(uploaded.ends_with("shop /app/upload"), "what the shop takes, the guard takes: {uploaded}");
 
     // The shop is told by the guard who that is, whatever the visitor says, also in a location with headers of its own.
     let forged = ["X-Beekeeper-Subject: evil", "x-beekeeper-number: 1", "Connection: X-Beekeeper-Subject"];

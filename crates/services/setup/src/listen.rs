@@ -49,6 +49,16 @@ impl Listen {
         self.socket().rsplit_once(':')?.1.parse().ok()
     }
 
+    /// Whether only programs of this machine come by it.
+    pub(crate) fn is_of_this_machine(&self) -> bool {
+        let socket = self.socket();
+        ["unix:", "127.", "[::1]:", "localhost:"].iter().any(|begin| socket.starts_with(begin))
+    }
+
+    pub(crate) fn has_proxy_protocol(&self) -> bool {
+        self.flags.contains(&"proxy_protocol")
+    }
+
     /// The lines of another server block at the same addresses.
     pub(crate) fn lines(listens: &[Self], tls: bool) -> String {
         let mut lines: Vec<String> = Vec::new();

@@ -32,9 +32,16 @@ pub struct SetupPlan {
     /// Whether the shop is behind the guard from this run on.
     pub begins_to_guard: bool,
     pub changes: Vec<FileChange>,
+    /// Whether nginx has to open the port of http for it, which no site of this machine has there yet.
+    pub opens_http: bool,
     pub warnings: Vec<String>,
     pub next: AfterSetup,
 }
+
+/// Whoever limits joins by address would limit all of them together.
+const HIDDEN_ADDRESSES: &str = "the shop's block listens with proxy_protocol, and nothing believes the address that it tells: every visitor \
+    has the load balancer's. Write set_real_ip_from with the balancer's network, and real_ip_header proxy_protocol, into the shop's block, \
+    and run this again";
 
 /// What a person does after the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,10 +106,22 @@ impl SetupPlan {
             warnings.extend(other_names(&shop, &services.shop_host));
             warnings.extend(underscores(&shop));
             warnings.extend(upgrades(&shop));
+            warnings.extend(plain_elsewhere(&shop));
+            warnings.extend(intercepted(&shop));
+        }
+        if shop.hides_addresses() {
+            warnings.push(HIDDEN_ADDRESSES.into());
         }
         warnings.extend(lines_for_a_crowd(tree));
         let begins_to_guard = stage == SetupStage::Guard && !is_guarded;
-        Ok(Self { stage, begins_to_guard, changes: changes(wanted)?, warnings, next })
+        Ok(Self {
+            stage,
+            begins_to_guard,
+            changes: changes(wanted)?,
+            opens_http: shop.opens_http(),
+            warnings,
+            next,
+        })
     }
 }
 
@@ -189,6 +208,25 @@ fn upgrades(shop: &ShopBlocks<'_>) -> Option<String> {
         "{place} passes on whichever Upgrade a browser names. By h2c it could ask the shop for anything, and nobody would ask the guard: \
          write `map $http_upgrade $websocket {{ ~*^websocket$ websocket; }}` into the http block, and there \
          `proxy_set_header Upgrade $websocket;`"
+    ))
+}
+
+/// Blocks that a cache may ask, or visitors.
+fn plain_elsewhere(shop: &ShopBlocks<'_>) -> Vec<String> {
+    let told = shop.plain_elsewhere().into_iter().map(|(server, port)| {
+        format!(
+            "{server} shows the shop without https at port {port}, and is behind the guard too. If a cache or a balancer of yours asks it, \
+             those are sent to the room as well: let it listen at 127.0.0.1:{port}, and run this again"
+        )
+    });
+    told.collect()
+}
+
+fn intercepted(shop: &ShopBlocks<'_>) -> Option<String> {
+    let place = shop.intercepts_errors()?;
+    Some(format!(
+        "{place} replaces the shop's own answers by error pages, from now on those with status 401 too, such as a refused login: take that \
+         line out where the shop answers 401 by itself"
     ))
 }
 

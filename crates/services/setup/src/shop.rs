@@ -46,6 +46,14 @@ impl<'t> ShopBlocks<'t> {
                 "leave --shop-file out to see where they are",
             ));
         }
+        // A shop behind a cache of this machine has its name once more, where the cache asks. That was behind the guard already.
+        let is_inner = |server: &FoundDirective<'_>| {
+            let is_inside = |listen: &Listen| !listen.is_tls() && listen.is_of_this_machine();
+            !leads_away(tree, *server) && listens(tree, *server).iter().all(is_inside)
+        };
+        if !found.iter().all(is_inner) {
+            found.retain(|server| !is_inner(server));
+        }
         refuse_same_addresses(tree, &found, name)?;
         let listens: Vec<_> = found.iter().flat_map(|server| listens(tree, *server)).collect();
         let http2 =
@@ -155,6 +163,56 @@ impl<'t> ShopBlocks<'t> {
         let inside = self.shown_by.iter().flat_map(|server| self.tree.everything_inside(*server));
         let mut all = self.tree.inside(self.http).into_iter().chain(inside.map(|(_, inner)| inner));
         all.find(passes)
+    }
+
+    /// The blocks that show the shop without https, and not at the port at which browsers begin. Each with its port.
+    pub(crate) fn plain_elsewhere(&self) -> Vec<(FoundDirective<'t>, u16)> {
+        let port = |server: &FoundDirective<'t>| {
+            let listens = listens(self.tree, *server);
+            let is_usual = listens.iter().any(|listen| listen.is_tls() || listen.port() == Some(80));
+            listens.first().and_then(Listen::port).filter(|_| !is_usual)
+        };
+        self.shown_by.iter().filter_map(|server| Some((*server, port(server)?))).collect()
+    }
+
+    /// How the shop's blocks know visitors behind a load balancer or a CDN. The room's need the same.
+    pub(crate) fn real_addresses(&self) -> String {
+        const LINES: [&str; 3] = ["set_real_ip_from", "real_ip_header", "real_ip_recursive"];
+
+        let inside = self.shown_by.iter().flat_map(|server| self.tree.inside(*server));
+        let mut lines: Vec<String> = Vec::new();
+        for found in inside.filter(|found| LINES.contains(&found.directive.name())) {
+            let line = format!("    {}\n", found.text());
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        lines.concat()
+    }
+
+    /// Whether every visitor has a balancer's address: it says theirs by the PROXY protocol, and nothing here believes it.
+    pub(crate) fn hides_addresses(&self) -> bool {
+        let is_believed = |found: FoundDirective<'_>| found.directive.name() == "set_real_ip_from";
+        self.listens.iter().any(Listen::has_proxy_protocol)
+            && self.real_addresses().is_empty()
+            && !self.tree.inside(self.http).into_iter().any(is_believed)
+    }
+
+    /// Where nginx replaces answers of the shop by error pages, and so those with the guard's status.
+    pub(crate) fn intercepts_errors(&self) -> Option<FoundDirective<'t>> {
+        let inside = self.shown_by.iter().flat_map(|server| self.tree.everything_inside(*server));
+        let mut all = self.tree.inside(self.http).into_iter().chain(inside.map(|(_, inner)| inner));
+        all.find(|found| {
+            let name = found.directive.name();
+            name.ends_with("_intercept_errors") && is_on(*found, name)
+        })
+    }
+
+    /// Whether nginx has to open the port of http for the room: the shop answers at https only, and no other site has that port.
+    pub(crate) fn opens_http(&self) -> bool {
+        let all = servers(self.tree, self.http).into_iter().flat_map(|server| listens(self.tree, server));
+        Listen::lines(&self.listens, false).is_empty()
+            && !all.into_iter().any(|listen| listen.port() == Some(80))
     }
 
     /// The lines of the http block that a server without such a line of its own would forget, when it gets the guard's.
@@ -528,6 +586,52 @@ server { listen 443 ssl; server_name blog.example; }
             let guarded = Machine::with(&text).guarded().unwrap();
             assert_eq!(guarded.matches(GUARD).count(), 2, "{guarded}");
         }
+    }
+
+    #[test]
+    fn the_block_behind_a_cache_of_this_machine_stays_as_it_is() {
+        let https = "server { listen 443 ssl; server_name shop.example; location / { proxy_pass http://127.0.0.1:6081; } }";
+        for inner in ["listen 127.0.0.1:8080;", "listen [::1]:8080;", "listen unix:/run/shop.sock;"] {
+            let text = format!("server {{ {inner} server_name shop.example; root /shop; }} {https}");
+            let guarded = Machine::with(&text).guarded().unwrap();
+            assert_eq!(guarded.matches(GUARD).count(), 1, "{guarded}");
+            assert!(guarded.starts_with(&format!("server {{ {inner} server_name")), "{guarded}");
+        }
+        let public = format!("server {{ listen 8080; server_name shop.example; root /shop; }} {https}");
+        let machine = Machine::with(&public);
+        assert_eq!(machine.guarded().unwrap().matches(GUARD).count(), 2, "anybody may come by it");
+        let tree = machine.tree();
+        let shop = ShopBlocks::find(&tree, "shop.example", None).unwrap();
+        assert_eq!(shop.plain_elsewhere().iter().map(|(_, port)| *port).collect::<Vec<_>>(), [8080]);
+        assert!(!shop.opens_http());
+    }
+
+    #[test]
+    fn the_port_of_http_is_opened_for_a_shop_at_https_only() {
+        let https = "server { listen 443 ssl; server_name shop.example; root /shop; }";
+        let opens = |text: &str| {
+            let tree = Machine::with(text).tree();
+            ShopBlocks::find(&tree, "shop.example", None).unwrap().opens_http()
+        };
+        assert!(opens(https));
+        assert!(!opens(&format!("{https} server {{ server_name blog.example; }}")), "it has the usual port");
+    }
+
+    #[test]
+    fn the_room_knows_visitors_behind_a_balancer_as_the_shop_does() {
+        let shop = |lines: &str, http: &str| {
+            let text = format!(
+                "server {{ listen 443 ssl proxy_protocol; server_name shop.example; {lines} root /shop; }}"
+            );
+            let tree = Machine::of(&[("shop", &text)], http).tree();
+            let shop = ShopBlocks::find(&tree, "shop.example", None).unwrap();
+            (shop.real_addresses(), shop.hides_addresses())
+        };
+        let lines = "set_real_ip_from 10.0.0.0/16; real_ip_header proxy_protocol;";
+        let copied = "    set_real_ip_from 10.0.0.0/16;\n    real_ip_header proxy_protocol;\n";
+        assert_eq!(shop(lines, ""), (copied.into(), false));
+        assert_eq!(shop("", lines), (String::new(), false), "every block has them");
+        assert_eq!(shop("", ""), (String::new(), true));
     }
 
     #[test]

@@ -107,6 +107,12 @@ pub(crate) fn site(
     if shop.http2 {
         tls.push_str("\n    http2 on;");
     }
+    let real_addresses = match shop.real_addresses() {
+        none if none.is_empty() => none,
+        lines => format!(
+            "    # As in the shop's block: a load balancer or a CDN says whose request it is.\n{lines}"
+        ),
+    };
     Ok(filled(
         &text,
         &[
@@ -115,6 +121,7 @@ pub(crate) fn site(
             ("@PLAIN@", &Listen::lines(&plain, false)),
             ("@TLS@", &tls),
             ("@NAME@", &facts.name),
+            ("@REAL_ADDRESSES@\n", &real_addresses),
             ("@WEBROOT@", &facts.webroot.display().to_string()),
             ("@HOME@", &home),
             ("@CERTIFICATE@", &facts.certificate.display().to_string()),

@@ -76,6 +76,7 @@ mod tests {
         let plan = |not_ready: &NotReady| SetupPlan {
             stage: SetupStage::Guard,
             begins_to_guard: false,
+            opens_http: false,
             changes: changes.clone(),
             warnings: Vec::new(),
             next: AfterSetup::Mend(not_ready.clone()),
