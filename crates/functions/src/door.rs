@@ -57,6 +57,7 @@ pub fn door_request<'a>(request: &'a Request, cookies: &'a [&'a str]) -> DoorReq
         asks_for_help: parameter(DoorRequest::HELP).is_some(),
         runs_no_script: parameter(DoorRequest::PLAIN).is_some(),
         again: parameter(SessionRules::AGAIN),
+        user_agent: DoorRequest::user_agent(request.headers()),
         // The firewall in front of the API or the edge limits clients.
         limit: None,
         path: path(request),

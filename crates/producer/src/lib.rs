@@ -187,7 +187,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         match within(&self.clock, Self::LONGEST_WAIT, outcome.as_mut()).await.ok_or(late)?? {
             VisitOutcome::Answered(answer) => Ok(answer),
             // What is left to do has limits of its own: a place that is stored is always handed out.
-            VisitOutcome::Joined(joined) => Ok(self.welcome(&joined, request.path).await),
+            VisitOutcome::Joined(joined) => Ok(self.welcome(&joined, request).await),
         }
     }
 
@@ -251,6 +251,10 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         room.settings.active.is_some() && request.again.is_some_and(is_theirs)
     }
 
+    fn scheme_for(&self, request: &DoorRequest<'_>) -> Scheme {
+        self.scheme.for_browser(request.user_agent)
+    }
+
     fn place_in(room: &Room, request: &DoorRequest<'_>) -> Option<Place> {
         Place::find(&room.settings.room, room.epoch, request.cookies.iter().copied())
     }
@@ -264,7 +268,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         if !room.takes_newcomers() {
             let answer = DoorAnswer::too_late(room, None);
             return Ok(VisitOutcome::Answered(match Self::place_in(room, request) {
-                Some(_) => answer.taking_away(&room.settings.room, self.scheme),
+                Some(_) => answer.taking_away(&room.settings.room, self.scheme_for(request)),
                 None => answer,
             }));
         }
@@ -348,11 +352,11 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         self.refusals.note_join(admission.at);
         self.count_entry(room, token, admission).await;
         let place = Place { epoch: room.epoch, token, ticket: admission.ticket };
-        to_shop.handing_out(&place, None, &room.settings.room, self.scheme, request.path)
+        to_shop.handing_out(&place, None, &room.settings.room, self.scheme_for(request), request.path)
     }
 
     /// Hands out a place that the line has stored.
-    async fn welcome(&self, joined: &Joined, path: Option<&str>) -> DoorAnswer {
+    async fn welcome(&self, joined: &Joined, request: &DoorRequest<'_>) -> DoorAnswer {
         let Joined { room, place, got_no_permit } = joined;
         let now = self.clock.now();
         self.refusals.note_join(now);
@@ -368,7 +372,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
                 "a visitor has joined, and doesn't wait until the room is awake, or their place proven"
             );
         }
-        DoorAnswer::wait(place).handing_out(place, proof.flatten(), &room.settings.room, self.scheme, path)
+        let (scheme, path) = (self.scheme_for(request), request.path);
+        DoorAnswer::wait(place).handing_out(place, proof.flatten(), &room.settings.room, scheme, path)
     }
 
     /// Wakes a quiet room, in which nobody is released. If that fails, the trigger's next run does it.

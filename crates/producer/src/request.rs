@@ -1,6 +1,7 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
+use http::header::USER_AGENT;
 use http::{HeaderMap, Method};
 use pass::{Nonce, ShownIn};
 use waitroom::ports::{Fault, PortError, PortResult};
@@ -19,6 +20,8 @@ pub struct DoorRequest<'a> {
     pub runs_no_script: bool,
     /// The value of the parameter [`SessionRules::AGAIN`](pass::SessionRules::AGAIN) of the URL.
     pub again: Option<&'a str>,
+    /// The value of the header `User-Agent`, or nothing.
+    pub user_agent: &'a str,
     /// How many places this client may take. `None`: any number.
     pub limit: Option<&'a dyn PlaceLimit>,
     /// The path of the door in the browser, if it is known. The proof of a place is for the door alone, so the browser sends
@@ -86,6 +89,7 @@ impl DoorRequest<'static> {
         asks_for_help: false,
         runs_no_script: false,
         again: None,
+        user_agent: "",
         limit: None,
         path: None,
     };
@@ -96,6 +100,11 @@ impl DoorRequest<'_> {
     pub fn shown(method: &Method, headers: &HeaderMap) -> ShownIn {
         let said = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
         if method == Method::HEAD { ShownIn::Nothing } else { ShownIn::of(said) }
+    }
+
+    /// The browser that it comes from, by its headers.
+    pub fn user_agent(headers: &HeaderMap) -> &str {
+        headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default()
     }
 
     /// What the shop wants to find in the pass. Anything else than a nonce is ignored: the pass is good without it.

@@ -146,6 +146,7 @@ impl App {
             asks_for_help: query_value(request.uri().query(), DoorRequest::HELP).is_some(),
             runs_no_script: query_value(request.uri().query(), DoorRequest::PLAIN).is_some(),
             again: query_value(request.uri().query(), SessionRules::AGAIN),
+            user_agent: DoorRequest::user_agent(request.headers()),
             limit: client.as_ref().map(|client| client as &dyn PlaceLimit),
             // A proxy in front may have another.
             path: None,

@@ -27,8 +27,28 @@ pub struct PlaceError;
 pub enum Scheme {
     /// `SameSite=None`, so that the shop's pages can request `/client` with the cookie.
     Https,
+    /// The same without it, for browsers from before it was understood.
+    OldHttps,
     /// On one machine only: browsers refuse `SameSite=None` without `Secure`, and `Secure` without https.
     PlainLocalhost,
+}
+
+impl Scheme {
+    /// For the browser with this header `User-Agent`. Of those that still run, Chrome 51 to 66 keep no cookie with `SameSite=None`. Safari
+    /// on iOS 12 and macOS 10.14 takes it for `Strict`: whoever follows a link to the room once more would lose their place.
+    #[must_use]
+    pub fn for_browser(self, user_agent: &str) -> Self {
+        let version_of = |name: &str| {
+            let (_, version) = user_agent.split_once(name)?;
+            version.split_once('.')?.0.parse::<u32>().ok()
+        };
+        let chrome = version_of("Chrome/").or_else(|| version_of("Chromium/"));
+        let is_old = match chrome {
+            Some(version) => (51..=66).contains(&version),
+            None => user_agent.contains(" OS 12_") || user_agent.contains("Mac OS X 10_14"),
+        };
+        if is_old && self == Self::Https { Self::OldHttps } else { self }
+    }
 }
 
 impl Place {
@@ -105,6 +125,7 @@ fn is_cookie_path(path: &str) -> bool {
 fn set_cookie(room: &RoomId, ending: &str, value: &str, path: &str, scheme: Scheme, age: Duration) -> String {
     let attributes = match scheme {
         Scheme::Https => "; HttpOnly; Secure; SameSite=None; Max-Age=",
+        Scheme::OldHttps => "; HttpOnly; Secure; Max-Age=",
         Scheme::PlainLocalhost => "; HttpOnly; SameSite=Lax; Max-Age=",
     };
     let age = age.as_secs().to_string();
@@ -215,6 +236,36 @@ mod tests {
         assert_eq!(
             Place::forget(&room(), Scheme::Https),
             "bk_spring-sale=; Path=/; HttpOnly; Secure; SameSite=None; Max-Age=0"
+        );
+    }
+
+    #[test]
+    fn browsers_that_misunderstand_same_site_get_a_cookie_without() {
+        let scheme = |agent: &str| Scheme::Https.for_browser(&format!("Mozilla/5.0 {agent}"));
+        for old in [
+            "(iPhone; CPU iPhone OS 12_5_7 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/12.1.2 Mobile/15E148 Safari/604.1",
+            "(iPad; CPU OS 12_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) CriOS/92.0.4515.90 Mobile/15E148 Safari/604.1",
+            "(Macintosh; Intel Mac OS X 10_14_6) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/12.1.2 Safari/605.1.15",
+            "(Linux; Android 5.1; SM-J320H) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/66.0.3359.126 Mobile Safari/537.36",
+        ] {
+            assert_eq!(scheme(old), Scheme::OldHttps, "{old}");
+        }
+        for new in [
+            "(iPhone; CPU iPhone OS 13_3 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/13.0.4 Mobile/15E148 Safari/604.1",
+            "(Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Safari/605.1.15",
+            "(Macintosh; Intel Mac OS X 10_14_6) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/116.0.0.0 Safari/537.36",
+            "(Macintosh; Intel Mac OS X 10.14; rv:115.0) Gecko/20100101 Firefox/115.0",
+            "(Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36",
+            "",
+        ] {
+            assert_eq!(scheme(new), Scheme::Https, "{new}");
+        }
+        let old_on_this_machine = Scheme::PlainLocalhost.for_browser("Chrome/66.0.1");
+        assert_eq!(old_on_this_machine, Scheme::PlainLocalhost);
+        let cookie: Place = format!("ab12-{TOKEN}-7").parse().unwrap();
+        assert_eq!(
+            cookie.set(&room(), Scheme::OldHttps),
+            format!("bk_spring-sale=ab12-{TOKEN}-7; Path=/; HttpOnly; Secure; Max-Age=1209600")
         );
     }
 

@@ -362,8 +362,8 @@ impl World {
             let cookies: Vec<_> = cookies.iter().map(String::as_str).collect();
             let (nonce, again, path) = (nonce.as_deref(), again.as_deref(), path.as_deref());
             let cookies = &cookies;
-            let request =
-                DoorRequest { shown, cookies, nonce, asks_for_help, runs_no_script, again, limit, path };
+            let asked = DoorRequest { shown, cookies, nonce, again, limit, path, ..DoorRequest::GET };
+            let request = DoorRequest { asks_for_help, runs_no_script, ..asked };
             let result = producer.answer(&request).await;
             *answer.lock() = Some(result);
         });
