@@ -460,7 +460,7 @@ pub(crate) struct Restore {
   beekeeper health                                        the only room that runs here
   beekeeper health spring-sale
   beekeeper health --data /var/lib/beekeeper
-  beekeeper health --url http://127.0.0.1:9101/healthz    a guard that was started with --metrics 9101
+  beekeeper health --url http://127.0.0.1:9181/healthz    a guard that was started with --metrics 9181
 
 The room writes to its file, because nobody can join while it can't. The answer comes within five seconds.")]
 pub(crate) struct CheckHealth {

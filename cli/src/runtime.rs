@@ -6,6 +6,8 @@ use anyhow::{Context, Result};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::printer::note;
+
 /// Runs a command that waits for a room or for AWS.
 pub(crate) fn block_on<T>(command: impl Future<Output = Result<T>>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -27,10 +29,14 @@ pub(crate) async fn listen_at(address: SocketAddr, flag: &str) -> Result<TcpList
         .with_context(|| format!("could not listen on {address}; choose another address or port with {flag}"))
 }
 
-pub(crate) async fn listen_for_monitoring(address: Option<SocketAddr>) -> Result<Option<TcpListener>> {
-    match address {
-        Some(address) => listen_at(address, "--metrics").await.map(Some),
-        None => Ok(None),
+/// Visitors come without it too. So what starts again in a sale starts, although another program has taken the port.
+pub(crate) async fn listen_for_monitoring(address: Option<SocketAddr>) -> Option<TcpListener> {
+    match listen_at(address?, "--metrics").await {
+        Ok(listener) => Some(listener),
+        Err(error) => {
+            note(&format!("warning: nothing answers your monitoring: {error:#}"));
+            None
+        }
     }
 }
 

@@ -21,7 +21,7 @@ use super::time;
   beekeeper guard spring-sale --room https://wait.example --one-session first --bind
   beekeeper guard spring-sale --room https://wait.example --bypass-path /static/ --bypass-path /paid.php
   beekeeper guard spring-sale --room https://wait.example --bypass-network 198.51.100.7 --trust-proxy 127.0.0.1
-  beekeeper guard spring-sale --room https://wait.example --listen 10.0.0.5:8090 --metrics 9101
+  beekeeper guard spring-sale --room https://wait.example --listen 10.0.0.5:8090 --metrics 9181
   beekeeper guard spring-sale --room https://wait.example --report-key /etc/beekeeper/report-key
   beekeeper guard --config /etc/beekeeper/guard.toml            the guard as a service: docs/hosting/guard.toml
   beekeeper guard demo --room http://localhost:8080 --http      the guard of a demonstration

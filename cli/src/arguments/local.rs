@@ -120,7 +120,7 @@ pub(super) fn public_url(text: &str) -> Result<WebUrl, String> {
 pub(super) fn listener(text: &str) -> Result<SocketAddr, String> {
     let port = text.parse().map(on_this_machine);
     port.or_else(|_| text.parse())
-        .map_err(|_| "must be a port like 9100, or an address and a port like 10.0.0.5:9100".into())
+        .map_err(|_| "must be a port like 9180, or an address and a port like 10.0.0.5:9180".into())
 }
 
 #[cfg(test)]
@@ -148,11 +148,11 @@ mod tests {
     #[test]
     fn metrics_are_for_this_machine_unless_an_address_is_given() {
         let listener = |text| listener(text).map(|listener| listener.to_string());
-        assert_eq!(listener("9100"), Ok("127.0.0.1:9100".into()));
-        assert_eq!(listener("10.0.0.5:9100"), Ok("10.0.0.5:9100".into()));
-        assert_eq!(listener("[::]:9100"), Ok("[::]:9100".into()));
-        for mistake in ["", ":9100", "localhost:9100", "70000", "10.0.0.5"] {
-            assert!(listener(mistake).unwrap_err().starts_with("must be a port like 9100"), "{mistake}");
+        assert_eq!(listener("9180"), Ok("127.0.0.1:9180".into()));
+        assert_eq!(listener("10.0.0.5:9180"), Ok("10.0.0.5:9180".into()));
+        assert_eq!(listener("[::]:9180"), Ok("[::]:9180".into()));
+        for mistake in ["", ":9180", "localhost:9180", "70000", "10.0.0.5"] {
+            assert!(listener(mistake).unwrap_err().starts_with("must be a port like 9180"), "{mistake}");
         }
     }
 

@@ -45,7 +45,7 @@ async fn open(arguments: &GuardArguments, json: bool) -> Result<()> {
     let asked_to_stop = asked_to_stop()?;
     let report_key = report_key(arguments)?;
     let door = listen_at(arguments.listen, "--listen").await?;
-    let monitor = listen_for_monitoring(arguments.metrics).await?;
+    let monitor = listen_for_monitoring(arguments.metrics).await;
     let rules = rules(arguments)?;
     let directory = directory(arguments)?;
     let keys = keys(arguments, &rules)?;

@@ -46,7 +46,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     let door = listen(arguments.address()).await?;
     let listens = door.local_addr()?;
     let url = arguments.url.clone().map_or_else(|| url_at(listens, ""), Ok)?;
-    let monitor = listen_for_monitoring(arguments.metrics).await?;
+    let monitor = listen_for_monitoring(arguments.metrics).await;
 
     let start = LocalStart::open(arguments, url, listens).await?;
     let demo_greeting = start.demo_greeting(arguments);

@@ -260,7 +260,7 @@ fn mistakes_in_flags_are_explained() {
         (&["--join-limit", "0", "--trust-proxy", "::1"], "invalid value '0' for '--join-limit <PLACES>'"),
         (&["--trust-proxy", "nginx"], "not an address like 127.0.0.1 or a network like 10.0.0.0/8"),
         (&["--trust-proxy", "0.0.0.0/0"], "a network with prefix 0 is everybody"),
-        (&["--metrics", "here"], "must be a port like 9100, or an address and a port like 10.0.0.5:9100"),
+        (&["--metrics", "here"], "must be a port like 9180, or an address and a port like 10.0.0.5:9180"),
     ] {
         let output = operate(nowhere.path(), &[&["local", "--port", "0"], arguments].concat());
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
@@ -268,10 +268,12 @@ fn mistakes_in_flags_are_explained() {
     }
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = listener.local_addr().unwrap();
-    let output = operate(nowhere.path(), &["local", "--port", "0", "--metrics", &taken.to_string()]);
-    let expected =
-        format!("error: could not listen on {taken}; choose another address or port with --metrics: ");
-    assert!(text(&output.stderr).starts_with(&expected), "{}", text(&output.stderr));
+    let mut room = Local::start(&["--metrics", &taken.to_string()]);
+    assert_eq!(client(&room).get("/wait/index.html").status, 200, "it's there for visitors");
+    let expected = format!(
+        "warning: nothing answers your monitoring: could not listen on {taken}; choose another address or port with --metrics: "
+    );
+    assert!(room.log().next().unwrap().starts_with(&expected));
 }
 
 /// The value of a line of `/metrics`.

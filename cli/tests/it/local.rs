@@ -67,8 +67,11 @@ fn behind_https_its_cookies_are_for_https() {
     let behind = ["--url", "https://wait.example/q", "--port", &port.to_string()];
     let room = Local::start_in(directory, &[&behind[..], &shop].concat());
     assert_eq!(room.base(), "https://wait.example/q");
-    let behind = Client::new(&format!("http://127.0.0.1:{port}"), "demo").get("/beekeeper");
-    assert!(behind.header("set-cookie").unwrap().contains("Secure; SameSite=None"));
+    let client = Client::new(&format!("http://127.0.0.1:{port}"), "demo");
+    assert!(client.get("/beekeeper").header("set-cookie").unwrap().contains("Secure; SameSite=None"));
+    let old = ("user-agent", "Mozilla/5.0 (iPhone; CPU iPhone OS 12_5_7 like Mac OS X) Version/12.1.2");
+    let old = client.send("GET", "/beekeeper", &[old]);
+    assert!(old.headers("set-cookie").iter().all(|set| set.contains("Secure") && !set.contains("SameSite")));
 }
 
 #[test]

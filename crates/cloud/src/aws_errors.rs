@@ -189,6 +189,10 @@ fn recognise(code: &str, sentence: &str) -> Option<(CloudErrorKind, Remedy)> {
         let advice =
             "check that the secret key belongs to the access key, and that this machine's clock is right";
         (CloudErrorKind::BadCredentials, advice.to_owned())
+    } else if says(&["account must be verified"]) {
+        // It comes as a denied permission, and no policy helps.
+        let advice = "no permission is missing: open a case with AWS Support, with this text; it may take days. A room without an edge needs no CloudFront";
+        (CloudErrorKind::AccessDenied, advice.to_owned())
     } else if is(&["AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthorizationError"])
         || says(&["is not authorized to perform", "HandlerErrorCode: AccessDenied"])
     {
@@ -482,6 +486,13 @@ mod tests {
                  (Service: Lambda, Status Code: 403, Request ID: 1)\" (RequestToken: 2, HandlerErrorCode: AccessDenied)",
                 CloudErrorKind::AccessDenied,
                 "lambda:CreateFunction;",
+            ),
+            (
+                "Resource handler returned message: \"Access denied for operation 'AWS::CloudFront::Distribution: Your account must be \
+                 verified before you can add new CloudFront resources. To verify your account, please contact AWS Support\" \
+                 (RequestToken: 2, HandlerErrorCode: AccessDenied)",
+                CloudErrorKind::AccessDenied,
+                "open a case with AWS Support",
             ),
             (
                 "Resource handler returned message: \"Cannot exceed quota for RolesPerAccount: 1000 (Service: Iam, Status \

@@ -31,6 +31,9 @@ pub(crate) struct TryAws {
     /// The ARN of the domain's certificate in that region
     #[arg(long, requires = "domain")]
     certificate: Option<String>,
+    /// Try the access log too, in an account with API Gateway's role for logs
+    #[arg(long)]
+    access_log: bool,
     /// Only remove what an earlier run left, because it was killed
     #[arg(long)]
     only_remove: bool,

@@ -241,9 +241,9 @@ room_config! {
         alarm_email: EmailAddress = Text("you@shop.example") => "AlarmEmail";
         /// For how many days logs are kept.
         log_days: LogDays = Number(14) => "LogDays";
-        /// Log every request. Expensive at thousands of requests a second.
+        /// Log every request, for about 8 cents a million.
         access_log: bool = Flag(false) => "AccessLog";
-        /// The most requests a second. 0: as many as the account's limit allows.
+        /// The most requests a second, perhaps of each route by itself. 0: as many as the account's limit allows.
         requests_per_second: Whole<0, 100_000> = Number(0) => "RequestsPerSecond";
         /// The most requests at once. Needs `requests_per_second`.
         request_burst: Whole<1, 100_000> = Number(5000) => "RequestBurst";

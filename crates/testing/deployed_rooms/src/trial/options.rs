@@ -19,6 +19,9 @@ pub struct TrialOptions {
     pub email: String,
     pub domain: Option<String>,
     pub certificate: Option<String>,
+    /// Only where the account has API Gateway's role for logs: without it, AWS refuses the whole deployment.
+    #[serde(default)]
+    pub access_log: bool,
     /// The `beekeeper` to try, with functions inside.
     pub beekeeper: PathBuf,
     pub architecture: String,

@@ -134,7 +134,7 @@ impl Trial {
     fn deploy(&mut self) -> Result<StepOutcome> {
         // No throttle: no shop answers at shop.example, so it would hold the rate down.
         let email = &self.options.email;
-        self.configure(&format!("throttle = false\naccess_log = true\nalarm_email = {email:?}\n"))?;
+        self.configure(&format!("throttle = false\nalarm_email = {email:?}\n"))?;
         self.operate("deploy", &["--yes"])?;
         let outputs = self.account.outputs(&self.options.room)?;
         let config = self.account.config(&self.options)?;
@@ -225,10 +225,14 @@ impl Trial {
         }
         let email = &self.options.email;
         let mut options = format!(
-            "throttle = true\naccess_log = true\nalarm_email = {email:?}\nrequests_per_second = 500\n\
+            "throttle = true\nalarm_email = {email:?}\nrequests_per_second = 500\n\
              requests_per_address = 100000\n{DOOR_LIMITS}"
         );
         let mut findings = vec!["throttle and firewall were created".to_owned()];
+        if self.options.access_log {
+            options += "access_log = true\n";
+            findings.push("the access log was created".to_owned());
+        }
         let domain = self.domain_settings();
         if !domain.is_empty() {
             options += &domain;

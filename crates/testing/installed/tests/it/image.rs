@@ -65,7 +65,7 @@ fn it_runs_a_room_as_nobody_in_particular() {
             "--data",
             "/var/lib/beekeeper",
             "--metrics",
-            "0.0.0.0:9100",
+            "0.0.0.0:9180",
         ];
         assert_eq!(config["Cmd"], json!(command), "{architecture}");
         assert!(config["Volumes"]["/var/lib/beekeeper"].is_object(), "{architecture}: {config}");
@@ -98,12 +98,12 @@ fn it_has_what_a_room_and_a_guard_need() {
             false
         }
         set -e
-        run local --listen 0.0.0.0:8080 --url http://127.0.0.1:8080 --data /var/lib/beekeeper --metrics 0.0.0.0:9100 &
-        answers http://127.0.0.1:9100/healthz
+        run local --listen 0.0.0.0:8080 --url http://127.0.0.1:8080 --data /var/lib/beekeeper --metrics 0.0.0.0:9180 &
+        answers http://127.0.0.1:9180/healthz
         run health --data /var/lib/beekeeper
         run guard demo --room http://127.0.0.1:8080 --http --listen 0.0.0.0:8090 --data /var/lib/beekeeper/guard \
-            --metrics 0.0.0.0:9101 &
-        answers http://127.0.0.1:9101/healthz
+            --metrics 0.0.0.0:9181 &
+        answers http://127.0.0.1:9181/healthz
         echo "both are well"
     "#;
     let image = Image::of_this_build();

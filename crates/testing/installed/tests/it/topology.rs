@@ -40,7 +40,7 @@ fn list_after(text: &str, after: &str, key: &str) -> Vec<String> {
 fn start(name: &str, program: &Path, here: &[(&str, String)]) -> ScriptServer {
     ScriptServer::start(name, program, |command, port| {
         let own =
-            [("0.0.0.0:9100", format!("127.0.0.1:{}", free_port())), ("/var/lib/beekeeper", name.to_owned())];
+            [("0.0.0.0:9180", format!("127.0.0.1:{}", free_port())), ("/var/lib/beekeeper", name.to_owned())];
         let listens = ["0.0.0.0:8080", "0.0.0.0:8090"].map(|at| (at, format!("127.0.0.1:{port}")));
         for argument in command_of(TRY, name) {
             let changes = here.iter().chain(&own).chain(&listens);

@@ -17,7 +17,7 @@ pub(crate) fn choosing(chosen: &[(&str, &str)]) -> Stack {
 type Choice = (&'static [(&'static str, &'static str)], &'static [&'static str], &'static [&'static str]);
 
 const CHOICES: [Choice; 17] = [
-    (&[("Throttling", "yes")], &["Throttle", "ThrottleLog", "ThrottleRole"], &["RoomSetup"]),
+    (&[("Throttling", "yes")], &["Throttle", "ThrottleLog", "ThrottleRole"], &["RoomSetup", "Trigger"]),
     (&[("Health", "https://shop.example/health")], &[], &["RoomSetup"]),
     (
         &[

@@ -14,7 +14,7 @@ const COMMON: [&str; 4] = ["DEAD_LETTERS_URL", "LEDGER_TABLE", "LINE_URL", "ROOM
 
 const FUNCTIONS: [(&str, &[&str]); 5] = [
     ("Producer", &["KEY_SECRET", "TRIGGER_FUNCTION"]),
-    ("Trigger", &["CONSUMER_FUNCTION"]),
+    ("Trigger", &["CONSUMER_FUNCTION", "THROTTLING"]),
     ("Consumer", &[]),
     ("Throttle", &["TRIGGER_FUNCTION"]),
     ("Setup", &["PAGE_BUCKET", "TRIGGER_FUNCTION"]),
