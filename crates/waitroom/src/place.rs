@@ -38,6 +38,9 @@ impl Scheme {
     /// on iOS 12 and macOS 10.14 takes it for `Strict`: whoever follows a link to the room once more would lose their place.
     #[must_use]
     pub fn for_browser(self, user_agent: &str) -> Self {
+        if self != Self::Https {
+            return self;
+        }
         let version_of = |name: &str| {
             let (_, version) = user_agent.split_once(name)?;
             version.split_once('.')?.0.parse::<u32>().ok()
@@ -47,7 +50,7 @@ impl Scheme {
             Some(version) => (51..=66).contains(&version),
             None => user_agent.contains(" OS 12_") || user_agent.contains("Mac OS X 10_14"),
         };
-        if is_old && self == Self::Https { Self::OldHttps } else { self }
+        if is_old { Self::OldHttps } else { self }
     }
 }
 
