@@ -18,7 +18,7 @@ use producer::{Producer, ProducerError, RefusalLog, SystemTokens};
 use routes::{Handler, HttpResponse, Reads, Route, cookies, respond};
 use tracing::Instrument;
 use waitroom::Scheme;
-use waitroom::ports::{Clock, Fault, PortError, PortResult, within};
+use waitroom::ports::{Clock, PortResult, within};
 
 /// What isn't answered by then is unavailable, as API Gateway has it. A function that hangs longer is one that others lack.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -52,10 +52,6 @@ pub(crate) async fn run() -> Result<(), lambda_http::Error> {
     lambda_runtime::run(service_fn(|event| answers.call(mended(event)))).await
 }
 
-fn late() -> ProducerError {
-    PortError::new("answer in time", Fault::Unsure, "the ledger did not answer").into()
-}
-
 struct Door {
     producer: Producer<AwsStore, SystemClock, SystemTokens>,
     reads: Reads<AwsStore, SystemClock>,
@@ -87,7 +83,7 @@ impl Door {
             Some(Ok(Some(answer))) => respond::with_headers_of(route, answer),
             Some(Ok(None)) => not_found(),
             Some(Err(error)) => self.unavailable(path, &error).await,
-            None => self.unavailable(path, &late()).await,
+            None => self.unavailable(path, &ProducerError::Late(LONGEST_WAIT)).await,
         }
     }
 

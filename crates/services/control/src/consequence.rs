@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use document::words;
 use pass::{KeyState, PublishedKey};
-use waitroom::{ExtraSize, Mode, Notice, Rate, Room, RoomId, RoomState, StockSize, Timestamp};
+use waitroom::{ExtraSize, Mode, Notice, Place, Rate, Room, RoomId, RoomState, StockSize, Timestamp};
 
 use crate::{ControlError, OperatedRoom, Order, Status};
 
@@ -20,7 +20,7 @@ const CUSTOMERS: u64 = 10;
 /// Who opens a sale gives the order so long before. Earlier, customers of an ordinary day wait for it.
 const BEFORE_A_SALE: Duration = Duration::from_hours(1);
 /// Whoever joins so long before an opening may have no place by then: browsers and the queue on AWS keep it for a day more.
-const LONGEST_WAIT: Duration = Duration::from_hours(13 * 24);
+const LONGEST_WAIT: Duration = Place::MAX_AGE.saturating_sub(Duration::from_hours(24));
 
 impl OperatedRoom {
     /// What to ask about before this order is given to the room as it is now.
