@@ -33,11 +33,13 @@ pub async fn permits_are_given_no_faster_than_the_rate<F: Fixture>() {
             let is_taken = fixture.ledger().take_permits(of, 1, PermitHolder::Door).await.expect("take");
             taken += u128::from(is_taken);
             if !is_taken {
+                // However slow the store is, it refuses nobody before what was saved up is gone.
+                assert!(taken >= 9, "refused after {taken} in round {round}");
                 fixture.wait_until(fixture.now() + SECOND / 50).await;
             }
         }
         let most = most_since(begun, &fixture);
-        assert!((9..=most).contains(&taken), "{taken} of at most {most} in round {round}");
+        assert!((1..=most).contains(&taken), "{taken} of at most {most} in round {round}");
         // A second's share is kept, and no more.
         fixture.wait_until(fixture.now() + 3 * SECOND).await;
     }
