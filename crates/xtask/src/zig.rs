@@ -3,8 +3,9 @@
 
 use std::env::{self, join_paths, split_paths};
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use emulators::Venv;
@@ -25,9 +26,32 @@ const TARGET: &str = "/target";
 pub(crate) fn build(arch: Arch, program: &str, environment: &[(&str, &OsStr)]) -> Result<PathBuf> {
     let mut build = zigbuild(arch)?;
     build.args(["--package", "functions", "--package", "beekeeper", "--features", "beekeeper/aws"]);
+    // The command needs it, and nothing else takes as long: so it's compiled beside the functions, while zig links them.
+    build.args(["--package", "server", "--lib"]);
     build.args(["--bin", program]).env("CARGO_TARGET_DIR", target());
-    run(build.envs(environment.iter().copied()))?;
+    let mut library = compile_library(arch)?;
+    let made = run(build.envs(environment.iter().copied()));
+    // Whether it worked or not: what it hasn't compiled, the linker has.
+    drop(library.wait());
+    made?;
     Ok(built(&target(), arch, program))
+}
+
+/// Has zig compile its C library beside the crates. It does that before it first links, on one processor for most of a minute. What it
+/// compiles depends on the folder in which it runs, and on these flags, which are those of cargo-zigbuild.
+fn compile_library(arch: Arch) -> Result<Child> {
+    let (source, program) = (target().join("first.c"), target().join("first"));
+    fs::write(&source, "int main(void) { return 0; }\n")?;
+    let mut zig = Command::new(Venv::zig()?.python());
+    zig.args(["-m", "ziglang", "cc", "-g", "-fno-sanitize=all", "-lunwind", "-Wl,--strip-debug"]);
+    zig.args(["-target", &format!("{}-linux-musl", arch.of_rust())]).arg(source).arg("-o").arg(program);
+    zig.env("ZIG_GLOBAL_CACHE_DIR", zig_cache()).current_dir(root());
+    zig.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    zig.spawn().context("could not start zig")
+}
+
+fn zig_cache() -> PathBuf {
+    target().join("zig-cache")
 }
 
 /// Builds the command without AWS, from another folder of sources and into its own build directory.
@@ -57,7 +81,7 @@ fn zigbuild(arch: Arch) -> Result<Command> {
     build.args(["auditable", "zigbuild", "--locked", "--release", "--target", &triple(arch)]);
     build.env("CARGO_INCREMENTAL", "0");
     // The time that C code notes when it is compiled; and no object that an earlier zig compiled with another one.
-    build.env("SOURCE_DATE_EPOCH", "0").env("ZIG_GLOBAL_CACHE_DIR", target().join("zig-cache"));
+    build.env("SOURCE_DATE_EPOCH", "0").env("ZIG_GLOBAL_CACHE_DIR", zig_cache());
     // This variable overrides all other compiler flags, so that flags of this machine do not change the programs.
     build.env("CARGO_ENCODED_RUSTFLAGS", flags()?);
     let path = env::var_os("PATH").unwrap_or_default();
