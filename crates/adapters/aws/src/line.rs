@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use aws_config::timeout::TimeoutConfig;
 use aws_sdk_sqs::config::Builder;
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName, QueueAttributeName};
 use futures_util::future;
@@ -10,7 +11,7 @@ use waitroom::ports::{
 };
 use waitroom::{BATCH, IssuedTickets, Place, Timestamp};
 
-use crate::config::{LINE_TIMEOUT, timeouts};
+use crate::config::LINE_TIMEOUT;
 use crate::expressions;
 use crate::items::{Reader, decode_tickets, missing};
 use crate::keys::Key;
@@ -74,16 +75,18 @@ impl LineFront for AwsLine {
         // Both conversions succeed: at most ten messages, and at most twenty seconds, which is SQS's limit.
         let most = i32::try_from(most.min(BATCH)).unwrap_or(1);
         let wait = i32::try_from(patience.as_secs().min(20)).unwrap_or(0);
-        let request = self
-            .queues
-            .client
+        let client = &self.queues.client;
+        let usual = client.config().timeout_config().and_then(TimeoutConfig::operation_attempt_timeout);
+        let longer = patience + usual.unwrap_or(LINE_TIMEOUT);
+        let timeouts = TimeoutConfig::builder().operation_attempt_timeout(longer).build();
+        let request = client
             .receive_message()
             .queue_url(&self.queues.url)
             .message_system_attribute_names(JOINED_AT)
             .max_number_of_messages(most)
             .wait_time_seconds(wait)
             .customize()
-            .config_override(Builder::new().timeout_config(timeouts(patience + LINE_TIMEOUT)));
+            .config_override(Builder::new().timeout_config(timeouts));
         let failed = |error| CallError::new(error).into_port_error("receive visitors from the line");
         let answer = Box::pin(request.send()).await.map_err(failed)?;
         Ok(answer.messages.unwrap_or_default().into_iter().filter_map(delivery).collect())

@@ -75,10 +75,10 @@ impl TestRoom {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis();
         let name = format!("room-{}-{now}-{number}", std::process::id());
 
-        let (ledger, line) = (config(dynamodb), config(&Emulators::shared().localemu()));
-        let dynamodb = aws_sdk_dynamodb::Client::new(&patient(&ledger));
+        let (ledger, line) = (patient(&config(dynamodb)), patient(&config(&Emulators::shared().localemu())));
+        let dynamodb = aws_sdk_dynamodb::Client::new(&ledger);
         create_table(&dynamodb, &name).await;
-        let sqs = aws_sdk_sqs::Client::new(&patient(&line));
+        let sqs = aws_sdk_sqs::Client::new(&line);
         let dead_letters_url = create_queue(&sqs, &format!("{name}-dead")).await;
         let line_url = create_queue(&sqs, &name).await;
         let resources = RoomResources { ledger_table: name, line_url, dead_letters_url };
@@ -148,9 +148,10 @@ pub(crate) fn config(endpoint: &str) -> SdkConfig {
     tuned(config.build())
 }
 
-/// The first call of a service may take long, because the emulator loads it then.
+/// The emulators answer late on a busy machine, and at the first call of a service, which they load then.
 pub(crate) fn patient(config: &SdkConfig) -> SdkConfig {
-    let timeouts = TimeoutConfig::builder().operation_attempt_timeout(Duration::from_mins(1));
+    const MINUTE: Duration = Duration::from_mins(1);
+    let timeouts = TimeoutConfig::builder().connect_timeout(MINUTE).operation_attempt_timeout(MINUTE);
     config.clone().into_builder().timeout_config(timeouts.build()).build()
 }
 
@@ -175,7 +176,7 @@ async fn create_queue(sqs: &aws_sdk_sqs::Client, name: &str) -> String {
 
 /// An empty secret, as CloudFormation creates it from a template without a value.
 async fn create_secret(config: &SdkConfig, name: &str) -> String {
-    let secrets = aws_sdk_secretsmanager::Client::new(&patient(config));
+    let secrets = aws_sdk_secretsmanager::Client::new(config);
     secrets.create_secret().name(name).send().await.unwrap().arn.unwrap()
 }
 
