@@ -3,6 +3,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use aws::{AwsStore, RoomResources, tuned};
+use aws_config::timeout::TimeoutConfig;
 use aws_config::{Region, SdkConfig};
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_sdk_lambda::primitives::Blob;
@@ -20,6 +21,7 @@ pub(crate) const SHOP: &str = "https://shop.example/sale";
 
 /// For how long a failed call is retried.
 const PATIENCE: Duration = Duration::from_secs(30);
+const MINUTE: Duration = Duration::from_mins(1);
 
 /// A deployed room, on AWS or on an emulator: what its visitors ask over HTTP, and its ledger, line and functions.
 #[derive(Debug)]
@@ -27,7 +29,8 @@ pub struct Stage {
     name: String,
     base: String,
     outputs: BTreeMap<String, String>,
-    config: SdkConfig,
+    /// For what a test itself asks, which is never asked twice. Only the store has a function's timeouts.
+    patient: SdkConfig,
     store: AwsStore,
     runtime: Runtime,
 }
@@ -46,7 +49,9 @@ impl Stage {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let url = output("StageUrl")?;
         let base = config.endpoint_url().map_or_else(|| url.clone(), |endpoint| stage_at(endpoint, &url));
-        Ok(Self { name: name.to_owned(), base, outputs, config, store, runtime })
+        let timeouts = TimeoutConfig::builder().connect_timeout(MINUTE).operation_attempt_timeout(MINUTE);
+        let patient = config.into_builder().timeout_config(timeouts.build()).build();
+        Ok(Self { name: name.to_owned(), base, outputs, patient, store, runtime })
     }
 
     pub fn output(&self, name: &str) -> Result<&str> {
@@ -93,7 +98,7 @@ impl Stage {
 
     /// The role that a function runs with.
     pub fn role(&self, output: &str) -> Result<String> {
-        let lambda = aws_sdk_lambda::Client::new(&self.config);
+        let lambda = aws_sdk_lambda::Client::new(&self.patient);
         let get = lambda.get_function_configuration().function_name(self.output(output)?);
         self.wait(get.send())?.role.with_context(|| format!("{output} has no role"))
     }
@@ -105,7 +110,7 @@ impl Stage {
 
     /// The same, with an event of the caller's.
     pub fn invoke_with(&self, output: &str, event: String) -> Result<()> {
-        let lambda = aws_sdk_lambda::Client::new(&self.config);
+        let lambda = aws_sdk_lambda::Client::new(&self.patient);
         let invoke =
             lambda.invoke().function_name(self.output(output)?).invocation_type(InvocationType::Event);
         self.wait(invoke.payload(Blob::new(event)).send())?;
@@ -114,7 +119,7 @@ impl Stage {
 
     /// How many executions are reserved for a function.
     pub fn reserved(&self, output: &str) -> Result<Option<i32>> {
-        let lambda = aws_sdk_lambda::Client::new(&self.config);
+        let lambda = aws_sdk_lambda::Client::new(&self.patient);
         let get = lambda.get_function_concurrency().function_name(self.output(output)?);
         Ok(self.wait(get.send())?.reserved_concurrent_executions)
     }
@@ -122,7 +127,7 @@ impl Stage {
     /// Reserves so many executions for a function, which are also its most. With 0, no call gets through, as when the
     /// account runs as many functions as it may.
     pub fn reserve(&self, output: &str, executions: Option<i32>) -> Result<()> {
-        let lambda = aws_sdk_lambda::Client::new(&self.config);
+        let lambda = aws_sdk_lambda::Client::new(&self.patient);
         let function = self.output(output)?;
         if let Some(executions) = executions {
             let put = lambda.put_function_concurrency().function_name(function);
@@ -135,7 +140,7 @@ impl Stage {
 
     /// Puts a message into a queue.
     pub fn send(&self, output: &str, message: &str) -> Result<()> {
-        let sqs = aws_sdk_sqs::Client::new(&self.config);
+        let sqs = aws_sdk_sqs::Client::new(&self.patient);
         self.wait(sqs.send_message().queue_url(self.output(output)?).message_body(message).send())?;
         Ok(())
     }
@@ -146,7 +151,7 @@ impl Stage {
             QueueAttributeName::ApproximateNumberOfMessages,
             QueueAttributeName::ApproximateNumberOfMessagesNotVisible,
         ];
-        let sqs = aws_sdk_sqs::Client::new(&self.config);
+        let sqs = aws_sdk_sqs::Client::new(&self.patient);
         let get = sqs.get_queue_attributes().queue_url(self.output(output)?);
         let attributes = self.wait(get.set_attribute_names(Some(names.to_vec())).send())?.attributes;
         attributes.unwrap_or_default().values().map(|count| Ok(count.parse::<u64>()?)).sum()
@@ -173,7 +178,7 @@ impl http_contract::RoomUnderTest for Stage {
     }
 
     fn minute(&self) -> Duration {
-        Duration::from_mins(1)
+        MINUTE
     }
 
     fn status_of_another_method(&self) -> u16 {
