@@ -43,11 +43,11 @@ pub async fn permits_are_given_no_faster_than_the_rate<F: Fixture>() {
         // A second's share is kept, and no more.
         fixture.wait_until(fixture.now() + 3 * SECOND).await;
     }
+    let before = fixture.now();
     assert!(fixture.ledger().take_permits(of, 9, PermitHolder::Slice).await.expect("take"), "all at once");
-    assert!(
-        !fixture.ledger().take_permits(of, 9, PermitHolder::Door).await.expect("take"),
-        "they share them"
-    );
+    let again = fixture.ledger().take_permits(of, 9, PermitHolder::Door).await.expect("take");
+    // Somewhat less than nine tenths of a second, because nine and a half may have been saved up.
+    assert!(!again || fixture.now().since(before) >= SECOND * 4 / 5, "they share them");
 }
 
 pub async fn of_concurrent_doors_none_gets_more_than_there_is<F: Fixture>() {
