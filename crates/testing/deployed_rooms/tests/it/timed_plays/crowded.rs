@@ -117,14 +117,17 @@ fn everybody_is_admitted_once_in_their_turn(stage: &Stage) {
     println!("on: the first left after {:?}", resumed_to.first());
     let first = resumed_to.first().copied();
     assert!(first.is_some_and(|first| first <= DEADLINE), "{resumed_to:?}");
-    let in_ten_seconds = |delays: &[Duration]| {
-        let seconds = FULL_EFFECT..FULL_EFFECT + Duration::from_secs(10);
+    let in_ten_seconds = |delays: &[Duration], from: Duration| {
+        let seconds = from..from + Duration::from_secs(10);
         delays.iter().filter(|delay| seconds.contains(*delay)).count()
     };
-    let slow = in_ten_seconds(&account.delays(slowed, hastened));
-    let fast = in_ten_seconds(&account.delays(hastened, stage.now()));
-    println!("from second 5 to 15 after the order, {slow} left at {} a minute, {fast} at {RATE}", RATE / 10);
-    // On a quiet machine 5 and 50, and a batch more or less.
+    let slow = in_ten_seconds(&account.delays(slowed, hastened), FULL_EFFECT);
+    println!("from second 5 to 15 after the order, {slow} left at {} a minute", RATE / 10);
+    let fast = account.delays(hastened, stage.now());
+    let soon = fast.iter().filter(|delay| **delay <= DEADLINE);
+    let fast = soon.map(|from| in_ten_seconds(&fast, *from)).max().unwrap_or_default();
+    println!("in ten seconds soon after the order, {fast} left at {RATE} a minute");
+    // On a quiet machine 5 and 50, and a batch more or less. A busy one lags, but then catches up.
     assert!(slow <= 20 && fast >= 30, "{slow} and {fast}");
 
     assert_eq!(account.windows.values().sum::<usize>(), CROWD, "all through the line");
