@@ -13,33 +13,42 @@ use waitroom::{AdmittedBy, Place, Timestamp, fixture};
 
 use crate::support::{Local, even_on_a_busy_machine, text};
 
-/// Requests one path many times over one connection, and returns the places from the cookies.
-pub(crate) fn ask(authority: &str, path: &str, times: usize) -> Vec<Place> {
+/// Requests one path many times over one connection. Asks again when the room says that it is busy, as a browser does. Returns the
+/// places from the cookies, and how often it was busy: each time may have left somebody in the line whom nobody knows.
+pub(crate) fn ask(authority: &str, path: &str, times: usize) -> (Vec<Place>, usize) {
     let mut stream = TcpStream::connect(authority).unwrap();
     let mut answers = BufReader::new(stream.try_clone().unwrap());
     let request = format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\n\r\n");
-    (0..times)
-        .filter_map(|_| {
-            stream.write_all(request.as_bytes()).unwrap();
-            let (mut place, mut length) = (None, 0);
-            loop {
-                let mut line = String::new();
-                answers.read_line(&mut line).unwrap();
-                let line = line.trim_end();
-                if let Some(cookie) = line.strip_prefix("set-cookie: bk_demo=") {
-                    place = cookie.split(';').next().and_then(|value| value.parse().ok());
-                }
-                if let Some(bytes) = line.strip_prefix("content-length: ") {
-                    length = bytes.parse().unwrap();
-                }
-                if line.is_empty() {
-                    break;
-                }
+    let (mut places, mut answered, mut refusals) = (Vec::new(), 0, 0);
+    while answered < times {
+        stream.write_all(request.as_bytes()).unwrap();
+        let (mut is_refused, mut place, mut length) = (false, None::<Place>, 0);
+        loop {
+            let mut line = String::new();
+            answers.read_line(&mut line).unwrap();
+            let line = line.trim_end();
+            is_refused |= line.starts_with("HTTP/1.1 5");
+            if let Some(cookie) = line.strip_prefix("set-cookie: bk_demo=") {
+                place = cookie.split(';').next().and_then(|value| value.parse().ok());
             }
-            answers.read_exact(&mut vec![0; length]).unwrap();
-            place
-        })
-        .collect()
+            if let Some(bytes) = line.strip_prefix("content-length: ") {
+                length = bytes.parse().unwrap();
+            }
+            if line.is_empty() {
+                break;
+            }
+        }
+        answers.read_exact(&mut vec![0; length]).unwrap();
+        if is_refused {
+            refusals += 1;
+            assert!(refusals <= 30, "the room refused {refusals} of {answered}");
+            thread::sleep(Duration::from_secs(1));
+        } else {
+            answered += 1;
+            places.extend(place);
+        }
+    }
+    (places, refusals)
 }
 
 pub(crate) fn authority(room: &Local) -> String {
@@ -60,7 +69,7 @@ fn twenty_thousand_at_once_are_admitted_once_in_order_and_at_the_rate() {
         thread::spawn(move || ask(&authority, "/beekeeper", 500))
     });
     let crowd: Vec<_> = crowd.collect();
-    let mut places: Vec<Place> = crowd.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+    let mut places: Vec<Place> = crowd.into_iter().flat_map(|thread| thread.join().unwrap().0).collect();
     assert_eq!(places.len(), 20_000);
 
     for _ in 0..600 {
@@ -114,7 +123,7 @@ fn slow_clients_do_not_keep_others_from_joining() {
             stream
         })
         .collect();
-    assert_eq!(ask(&authority, "/beekeeper", 100).len(), 100);
+    assert_eq!(ask(&authority, "/beekeeper", 100).0.len(), 100);
     let client = Client::new(&room.base(), "demo");
     assert_eq!(client.get("/polling").status, 200);
     // The room closes their connections after a timeout.

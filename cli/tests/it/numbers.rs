@@ -51,14 +51,24 @@ fn wait_for_history(room: &Local, expected: [u64; 2]) {
 
 #[test]
 fn the_numbers_of_a_room_agree_after_a_crowd_off_and_a_reset() {
+    // Whom a busy room refuses may be in its line all the same. Then it begins again.
+    assert!((0..10).any(|_| the_numbers_agree()), "somebody was refused each time");
+}
+
+/// Whether nobody was refused.
+fn the_numbers_agree() -> bool {
     let room = Local::start(&["--rate", "6000"]);
     let crowd: Vec<_> = (0..3)
         .map(|_| {
             let authority = authority(&room);
-            std::thread::spawn(move || ask(&authority, "/beekeeper", 100).len())
+            std::thread::spawn(move || ask(&authority, "/beekeeper", 100))
         })
         .collect();
-    assert_eq!(crowd.into_iter().map(|part| part.join().unwrap()).sum::<usize>(), 300);
+    let crowd: Vec<_> = crowd.into_iter().map(|part| part.join().unwrap()).collect();
+    if crowd.iter().any(|(_, refusals)| *refusals > 0) {
+        return false;
+    }
+    assert_eq!(crowd.iter().map(|(places, _)| places.len()).sum::<usize>(), 300);
     wait_for(&room, [300, 0, 300]);
     wait_for_history(&room, [300, 300]);
     let shown = text(&room.command(&["status", "--local"]).stdout);
@@ -68,6 +78,9 @@ fn the_numbers_of_a_room_agree_after_a_crowd_off_and_a_reset() {
     room.order(Order::Pause);
     let client = Client::new(&room.base(), "demo");
     let places: Vec<_> = (0..20).map(|_| client.cookies(&client.newcomer(&[]))).collect();
+    if client.refused_joins() > 0 {
+        return false;
+    }
     wait_for(&room, [320, 20, 300]);
     room.order(Order::Off);
     for place in &places[..15] {
@@ -82,7 +95,11 @@ fn the_numbers_of_a_room_agree_after_a_crowd_off_and_a_reset() {
 
     room.order(Order::Reset { epoch: "next".parse().unwrap() });
     wait_for(&room, [0, 0, 0]);
-    assert_eq!(ask(&authority(&room), "/beekeeper", 40).len(), 40);
+    let (places, refusals) = ask(&authority(&room), "/beekeeper", 40);
+    if refusals > 0 {
+        return false;
+    }
+    assert_eq!(places.len(), 40);
     wait_for(&room, [40, 0, 40]);
 
     let (directory, _) = room.interrupt();
@@ -92,4 +109,5 @@ fn the_numbers_of_a_room_agree_after_a_crowd_off_and_a_reset() {
     assert!(joined >= 40 && released >= 40, "the new epoch is in the history: {joined}, {released}");
     let shown = text(&room.command(&["history", "--local", "--minutes"]).stdout);
     assert!(shown.lines().all(|line| line.contains(" UTC  ") && line.contains(" joined, ")), "{shown}");
+    true
 }

@@ -26,7 +26,7 @@ fn the_release_follows_every_order_within_two_seconds() {
     let room = Local::start(&["--rate", "60", "--minute", "60s"]);
     assert!(room.command(&["pause", "--local"]).status.success());
     thread::sleep(FULL_EFFECT);
-    let places = ask(&authority(&room), "/beekeeper", 1500);
+    let (places, _) = ask(&authority(&room), "/beekeeper", 1500);
     assert_eq!(places.len(), 1500);
 
     // The order, and what it should release in ten seconds.

@@ -77,7 +77,9 @@ fn exactly_so_many_enter(stock: usize, crowd: usize) {
         thread::spawn(move || ask(&authority, "/beekeeper", crowd / 8))
     });
     let threads: Vec<_> = threads.collect();
-    let places: Vec<Place> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+    let (places, refusals): (Vec<_>, Vec<_>) =
+        threads.into_iter().map(|thread| thread.join().unwrap()).unzip();
+    let places: Vec<Place> = places.concat();
     assert_eq!(places.len(), crowd);
     let size = stock.to_string();
     let told = ["--message", "Sold out", "--link", "https://shop.example/next", "--yes"];
@@ -97,15 +99,21 @@ fn exactly_so_many_enter(stock: usize, crowd: usize) {
     }
     wait_until(&room, |status| status["room"]["state"] == "ended");
     let entered = may_enter(&room, &places);
-    assert_eq!(entered.iter().filter(|entered| **entered).count(), stock);
+    let count = entered.iter().filter(|entered| **entered).count();
+    // Whoever was refused may be in the line all the same.
+    let unknown: usize = refusals.iter().sum();
+    assert!(
+        (stock - unknown..=stock).contains(&count),
+        "{count} of {stock}, and {unknown} whom nobody knows"
+    );
 
     // Another restart, everybody in a second browser, and late polls.
     room = Local::start_in(room.kill(), &at_rate);
     let doors = answers(&authority(&room), "/beekeeper", &places);
     let to_shop =
         doors.iter().filter(|answer| answer.contains("\nlocation: ") && answer.contains("bk_pass="));
-    assert_eq!(to_shop.count(), stock);
-    assert_eq!(ask(&authority(&room), "/beekeeper", 20), [], "nobody new gets a place");
+    assert_eq!(to_shop.count(), count);
+    assert_eq!(ask(&authority(&room), "/beekeeper", 20).0, [], "nobody new gets a place");
     thread::sleep(Duration::from_secs(3));
     assert_eq!(may_enter(&room, &places), entered);
     let history = text(&room.command(&["history", "--local"]).stdout);
@@ -115,7 +123,7 @@ fn exactly_so_many_enter(stock: usize, crowd: usize) {
     let store = EmbeddedStore::open(directory.path(), fixture::room(1), Timestamp::default).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let is_admitted = |place: &&Place| runtime.block_on(store.admission(place.token)).unwrap().is_some();
-    assert_eq!(places.iter().filter(is_admitted).count(), stock);
+    assert_eq!(places.iter().filter(is_admitted).count(), count);
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn straight_in_until_too_many_come() {
     let told = text(&room.command(&["status", "--local"]).stdout);
     assert!(told.contains("overflow: newcomers go straight in\n"), "{told}");
 
-    let crowd = ask(&authority(&room), "/beekeeper", 300);
+    let (crowd, _) = ask(&authority(&room), "/beekeeper", 300);
     let straight = crowd.iter().filter(|place| place.ticket.get() == 1).count();
     assert!(straight < 150, "{straight} of 300 who came at once went straight in");
     let told = text(&room.command(&["status", "--local"]).stdout);
@@ -103,7 +103,7 @@ fn everybody_passes_a_room_that_observes_and_it_says_what_the_line_would_have_be
     );
 
     // Ten times what a minute releases.
-    let passed = ask(&authority(&room), "/beekeeper", 600);
+    let (passed, _) = ask(&authority(&room), "/beekeeper", 600);
     assert!(passed.iter().all(|place| place.ticket.get() == 1), "somebody got a number in line");
     let known = status(&room);
     assert_eq!(known["line"]["waiting"], 0);
