@@ -81,7 +81,12 @@ pub async fn a_room_closes_and_ends_by_itself<F: Fixture>() {
     for (at, state, then_off) in [(closes, RoomState::Closed, true), (ends, RoomState::Ended, false)] {
         fixture.wait_until(at).await;
         // Nobody has written anything.
-        for room in [store.room().await, store.room_now().await] {
+        let rooms = [store.room().await, store.room_now().await];
+        // A busy emulator may take until the end to say that the room is closed.
+        if at == closes && fixture.now() >= ends {
+            continue;
+        }
+        for room in rooms {
             let room = room.expect("room");
             assert_eq!((room.state, room.then_off, room.version), (state, then_off, on.version));
             assert_eq!(room.notice, notice);
