@@ -95,10 +95,10 @@ pub async fn a_visitor_who_is_kept_is_hidden_for_longer<F: Fixture>() {
     let fixture = F::new().await;
     join(&fixture, 1..=3).await;
     let received = receive(&fixture, 3).await;
-    fixture.wait_until(fixture.now() + F::HIDDEN_FOR / 2).await;
+    fixture.wait_until(fixture.now() + F::HIDDEN_FOR / 5).await;
     let (kept_at, kept) = (fixture.now(), &received[..2]);
     fixture.line().keep(receipts(kept)).await.expect("keep");
-    fixture.wait_until(kept_at + F::HIDDEN_FOR / 2).await;
+    fixture.wait_until(kept_at + F::HIDDEN_FOR * 4 / 5).await;
     let again = receive(&fixture, 1).await;
     assert_eq!(tickets(&again), tickets(&received[2..]), "only the visitor who was not kept");
     fixture.line().remove(receipts(&again)).await.expect("remove");
