@@ -14,7 +14,7 @@ use waitroom::Timestamp;
 use waitroom::ports::{Admissions, Clock};
 
 use crate::crowd::{ask, authority};
-use crate::support::{Home, Local, operate, text};
+use crate::support::{Home, Local, Sleeper, operate, text};
 
 /// When an order has its full effect, and for how long the release is counted then.
 const FULL_EFFECT: Duration = Duration::from_secs(2);
@@ -29,6 +29,7 @@ fn the_release_follows_every_order_within_two_seconds() {
     let (places, _) = ask(&authority(&room), "/beekeeper", 1500);
     assert_eq!(places.len(), 1500);
 
+    let sleeper = Sleeper::start();
     // The order, and what it should release in ten seconds.
     let orders: [(&[&str], usize); 6] = [
         (&["on", "--local"], 10),
@@ -48,6 +49,8 @@ fn the_release_follows_every_order_within_two_seconds() {
             now
         })
         .collect();
+    // What the fastest order releases while the machine stands still.
+    let missed = usize::try_from(sleeper.overslept().as_millis()).unwrap() * 50 / 1000;
     let (directory, _) = room.interrupt();
 
     let store =
@@ -63,8 +66,8 @@ fn the_release_follows_every_order_within_two_seconds() {
             0 => assert_eq!(released, 0, "{order:?}"),
             // A batch of each slice at either end, and what a busy machine does a second too late.
             _ => assert!(
-                released.abs_diff(expected) <= 20 + expected / 5,
-                "{order:?}: {released} of {expected}"
+                released.abs_diff(expected) <= 20 + expected / 5 + missed,
+                "{order:?}: {released} of {expected}, {missed} of them perhaps missed"
             ),
         }
     }
