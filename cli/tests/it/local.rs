@@ -32,7 +32,7 @@ fn continues_after_a_restart() {
     let poll = client.get_with("/polling", &place).json();
     assert_eq!((&poll["state"], &poll["rate"], &poll["waiting"]), (&"paused".into(), &7.into(), &1.into()));
     room.order(Order::On);
-    for _ in 0..300 {
+    for _ in 0..1200 {
         if client.get_with("/polling", &place).json()["allow"] == true {
             return;
         }
