@@ -250,7 +250,7 @@ test("a browser that blocks cookies gets an explanation and no redirect loop", {
   mkdirSync(join(profile, "Default"));
   const blocked = { profile: { default_content_setting_values: { cookies: 2 } } };
   writeFileSync(join(profile, "Default", "Preferences"), JSON.stringify(blocked));
-  const context = await chromium.launchPersistentContext(profile, { executablePath: CHROMIUM, args: FLAGS });
+  const context = await chromium.launchPersistentContext(profile, { executablePath: CHROMIUM, args: FLAGS, timeout: 180_000 });
   const page = await context.newPage();
   let trips = 0;
   page.on("request", (request) => { trips += request.url() === room.door ? 1 : 0; });

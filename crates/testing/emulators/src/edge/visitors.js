@@ -14,6 +14,7 @@ const { origin } = new URL(door);
 const chrome = await chromium.launch({
   executablePath: process.env.CHROMIUM,
   args: ["--no-sandbox", "--disable-gpu", "--no-first-run"],
+  timeout: 180_000,
 });
 
 async function join() {
