@@ -26,7 +26,7 @@ from localemu.services.lambda_.invocation.runtime_executor import RuntimeExecuto
 LOOPBACK = "127.0.0.1"
 RUNTIME = "/2018-06-01/runtime"
 # How long a process may take until it asks for its first invocation. LocalEmu itself gives up after 20.
-INIT_SECONDS = 15
+INIT_SECONDS = 19
 
 
 class HostExecutorPlugin(RuntimeExecutorPlugin):
