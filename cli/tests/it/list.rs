@@ -74,7 +74,7 @@ fn an_account_that_cannot_be_asked_is_no_failure() {
         assert!(output.status.success(), "{}", text(&output.stderr));
         let said = text(&output.stdout);
         assert!(said.ends_with("\nspring-sale  -                eu-central-1, unknown\n"), "{said}");
-        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_mins(1), "{:?}", began.elapsed());
     }
 }
 
