@@ -179,7 +179,7 @@ visit("the page follows the operator's pause, message and off", ["--rate", "1"],
 });
 
 visit("the page counts down to the opening by itself, and then lets the visitor in", ["--rate", "60"], async (room, page) => {
-  const opens = Math.ceil(Date.now() / 1_000) * 1_000 + 15_000;
+  const opens = Math.ceil(Date.now() / 1_000) * 1_000 + 40_000;
   await room.operator("on", "--at", new Date(opens).toISOString());
   await page.waitForTimeout(1_500); // The order is in force in a second.
   let polls = 0;
@@ -192,7 +192,7 @@ visit("the page counts down to the opening by itself, and then lets the visitor 
   const first = await countdown();
   assert.match(first, /^in 0:\d\d$/);
   await page.waitForFunction((text) => document.querySelector("[data-bk=countdown]").textContent !== text, first);
-  await page.waitForFunction(() => document.documentElement.dataset.state !== "opening", undefined, { timeout: 60_000 });
+  await page.waitForFunction(() => document.documentElement.dataset.state !== "opening", undefined, { timeout: 90_000 });
   assert.ok(Date.now() >= opens, "not before");
   assert.ok(polls <= 2, `${polls} polls`);
   await inShop(page);
