@@ -45,7 +45,8 @@ for (const { name, start, withoutCookies } of ENGINES) {
 
   /** A test with a room and a browser of its own. */
   const visit = (what, options, act) => test(`${name}: ${what}`, { timeout: 180_000 }, async () => {
-    const room = await Room.open("--rate", "1");
+    // One enters in ten seconds, and fifty are ahead.
+    const room = await Room.open("--rate", "1", "--minute", "10s");
     const [proxy, session] = await Promise.all([Proxy.open(room), engine.open(options)]);
     try {
       await room.crowd(50);

@@ -78,7 +78,7 @@ visit("behind an edge, a page asks how the line stands without a cookie, and for
   assert.ok(own.length > 1 && own.every(({ headers }) => headers.cookie?.includes("bk_demo=")), JSON.stringify(own));
 });
 
-visit("the place survives a reload, a second tab, back and forward, and a closed browser", ["--rate", "1"], async (room, page, context) => {
+visit("the place survives a reload, a second tab, back and forward, and a closed browser", ["--rate", "1", "--minute", "10s"], async (room, page, context) => {
   await room.crowd(50);
   await page.goto(room.door);
   await waitForState(page, "waiting");
