@@ -353,7 +353,6 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
 
     /// Until when this slice may release visitors, as far as `room` knows.
     pub(crate) fn deadline(&self, room: &Room) -> Timestamp {
-        let closes = room.valves.after(self.slice.valve_from).map(|change| change.from);
-        closes.map_or(self.slice.ends_at(), |closes| closes.min(self.slice.ends_at()))
+        room.valves.cut(self.slice.valve_from, self.slice.ends_at())
     }
 }

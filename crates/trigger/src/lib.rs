@@ -272,13 +272,26 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         cause: TriggerCause,
         report: &mut TriggerReport,
     ) -> PortResult<Planned> {
-        let horizon = cause.horizon(self.minute);
         let before = self.store.ledger().recent().await?;
         let mut plans = before.clone();
+        let space = self.plan(room, cause, &mut plans, report).await?;
+        self.start_consumers(room, plans.into_iter().map(|record| record.plan), report).await;
+        Ok(Planned { before, space })
+    }
+
+    /// Writes the plans that are due after these, and adds them.
+    async fn plan(
+        &self,
+        room: &Room,
+        cause: TriggerCause,
+        plans: &mut Vec<PlanRecord>,
+        report: &mut TriggerReport,
+    ) -> PortResult<Space> {
+        let horizon = cause.horizon(self.minute);
         let mut space = Space::default();
         for _ in 0..Self::PLANS {
-            let Some(plan) = Plan::due(&plans, room, self.clock.now(), self.minute, horizon) else { break };
-            if self.is_needless(&plan, &plans).await {
+            let Some(plan) = Plan::due(plans, room, self.clock.now(), self.minute, horizon) else { break };
+            if self.is_needless(&plan, plans).await {
                 break;
             }
             let now = self.clock.now();
@@ -295,16 +308,25 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
                 plans.insert(0, PlanRecord { plan, released: 0, lowest: None });
             } else {
                 // Another trigger wrote this number. Its plan may be another, because it saw another room.
-                plans = self.store.ledger().recent().await?;
+                *plans = self.store.ledger().recent().await?;
             }
         }
+        Ok(space)
+    }
+
+    /// Starts a consumer for each slice of these plans that is not over and has none.
+    async fn start_consumers(
+        &self,
+        room: &Room,
+        plans: impl Iterator<Item = Plan>,
+        report: &mut TriggerReport,
+    ) {
         let now = self.clock.now();
         let is_live = |plan: &Plan| {
-            let ended = room.valves.after(plan.valve_from).is_some_and(|change| change.from <= now);
-            plan.window.end > now && !ended && room.valves.knows(plan.valve_from)
+            room.valves.cut(plan.valve_from, plan.window.end) > now && room.valves.knows(plan.valve_from)
         };
         let mut slices = Vec::new();
-        for plan in plans.into_iter().map(|record| record.plan).filter(is_live) {
+        for plan in plans.filter(is_live) {
             // Consumers that would find their slice taken stand in the way of new ones where few may run at once.
             let given_away = match self.store.ledger().given_away(plan).await {
                 Ok(given_away) => given_away,
@@ -320,7 +342,6 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         let sent: Vec<bool> = sent.collect().await;
         report.sent = sent.iter().filter(|&&sent| sent).count();
         report.not_sent = sent.len() - report.sent;
-        Ok(Planned { before, space })
     }
 
     /// Whether nobody is in the line for whom this plan would need permits. The first window in which newcomers go straight in

@@ -222,8 +222,7 @@ impl WindowAdmissions {
     /// When the window ends, or another change of the valve begins another. One whose change was withdrawn never comes, nor does one
     /// that a wrong clock has planned ahead: other plans took its place.
     fn end(plan: &Plan, room: &Room, now: Timestamp) -> Timestamp {
-        let next = room.valves.after(plan.valve_from).map(|change| change.from);
-        let ends = next.map_or(plan.window.end, |next| next.min(plan.window.end));
+        let ends = room.valves.cut(plan.valve_from, plan.window.end);
         let is_ahead = plan.window.start > now + Self::AHEAD && plan.window.start != plan.valve_from;
         let comes = room.valves.knows(plan.valve_from) && !is_ahead;
         if comes { ends } else { ends.min(now - Self::TAKEN_WITHIN) }

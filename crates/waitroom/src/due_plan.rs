@@ -636,7 +636,7 @@ mod tests {
     /// How many these plans release in all, each until the next change of the valve.
     fn planned(room: &Room, plans: &[Plan], until: Timestamp) -> u64 {
         let by_plan = |plan: &Plan| -> u64 {
-            let ends = room.valves.after(plan.valve_from).map_or(until, |change| change.from.min(until));
+            let ends = room.valves.cut(plan.valve_from, until);
             let in_time = releases(plan).into_iter().filter(|(at, _)| *at < ends);
             in_time.map(|(_, size)| u64::from(size)).sum()
         };

@@ -56,9 +56,8 @@ pub(crate) fn tell_of_two_minutes(
 /// How long this plan has released visitors so far.
 fn released_for(room: &Room, record: &PlanRecord, now: Timestamp, minute: Duration) -> Duration {
     let plan = record.plan;
-    let cut = room.valves.after(plan.valve_from).map_or(plan.window.end, |change| change.from);
     let begins = plan.releases_from.clamp(plan.window.start, plan.window.start + minute);
-    plan.window.end.min(cut).min(now).since(begins)
+    room.valves.cut(plan.valve_from, plan.window.end).min(now).since(begins)
 }
 
 #[cfg(test)]

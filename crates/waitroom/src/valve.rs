@@ -116,6 +116,11 @@ impl ValveSchedule {
         self.0.iter().find(|change| change.from > from).copied()
     }
 
+    /// When a window is over that was planned under the change identified by `from` and ends at `end`: the next change ends it sooner.
+    pub fn cut(&self, from: Timestamp, end: Timestamp) -> Timestamp {
+        self.after(from).map_or(end, |next| next.from.min(end))
+    }
+
     /// The changes after the one that is identified by `from`, oldest first.
     pub fn all_after(&self, from: Timestamp) -> impl Iterator<Item = ValveChange> {
         self.0.iter().filter(move |change| change.from > from).copied()
