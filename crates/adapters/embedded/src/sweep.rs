@@ -85,8 +85,10 @@ fn sweep_history(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, TableEr
     let old = ..MinuteRecord::number(oldest);
     draft.tables.longest_wait()?.retain_in(old, |_, _| false)?;
     draft.tables.closing()?.retain_in(..oldest.as_millis(), |_, _| false)?;
+    // However long the room was stopped: without the latest, the next minute would count everybody who ever came.
+    let latest = draft.tables.minute()?.last()?.map(|(number, _)| number.value());
     let mut swept = 0;
-    for record in draft.tables.minute()?.extract_from_if(old, |_, _| true)? {
+    for record in draft.tables.minute()?.extract_from_if(old, |number, _| Some(number) != latest)? {
         record?;
         swept += 1;
     }

@@ -7,7 +7,7 @@ use futures_util::future::try_join_all;
 use port_contracts::visitor::visitor;
 use redb::{ReadableDatabase, ReadableTableMetadata, TableDefinition};
 use waitroom::ports::{EntryCount, LineBack, LineFront, LineLength, MinuteLog, RoomAdmin, RoomReader};
-use waitroom::{Author, LineTotals, MinuteRecord, Place, Rate, Timestamp};
+use waitroom::{Author, LineTotals, MinuteCount, MinuteRecord, Place, Rate, Timestamp};
 
 use crate::support::TestStore;
 
@@ -180,6 +180,23 @@ fn the_history_of_fourteen_days_is_kept_and_bounded() {
     assert_eq!(waits, 14 * 24 * 60 + 60);
     let size = test.directory.path().join("room.redb").metadata().unwrap().len();
     assert!(size < 16 << 20, "{size} bytes");
+}
+
+/// Otherwise its first minute would count everybody who ever came.
+#[test]
+fn a_room_that_was_stopped_for_weeks_counts_on_from_where_it_was() {
+    let test = TestStore::new();
+    let note = |joined, at| block_on(test.store.note(LineTotals { joined, released: joined, ..totals(at) }));
+    note(900, test.time.now()).unwrap();
+    test.time.pass(MINUTE);
+    note(1000, test.time.now()).unwrap();
+    test.time.pass(Duration::from_hours(20 * 24));
+    assert_eq!(block_on(test.store.sweep()).unwrap().minutes, 1);
+    let now = test.time.now();
+    note(1003, now).unwrap();
+    let records = block_on(test.store.minutes(now)).unwrap();
+    assert_eq!(MinuteCount::from_records(&records, now)[0].joined, 3);
+    assert_eq!(block_on(test.store.sweep()).unwrap().minutes, 1, "now there is another one");
 }
 
 #[test]
