@@ -28,7 +28,7 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
             ask::confirm(&told, "Take that order back?")?;
         }
         if !yes
-            && let Some(order) = letting_in(&last.reverted)
+            && let Some(order) = order_like(&last.reverted)
             && let Some(asked) = room.consequence(&order).await?
         {
             ask::confirm(&asked.told, &asked.question)?;
@@ -37,10 +37,11 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
     })
 }
 
-/// The order that lets in whom taking this back would, if one asks before that.
-fn letting_in(reverted: &AuditedChange) -> Option<Order> {
+/// The order that does to visitors what taking this back would, if one asks before that.
+fn order_like(reverted: &AuditedChange) -> Option<Order> {
     match reverted {
         AuditedChange::State(change) if change.to.lets_everybody_through() => Some(Order::Off),
+        AuditedChange::State(change) if change.to.is_over() => Some(Order::End { notice: None }),
         // Before a pause, the room was closed, and nobody was told that it's over.
         AuditedChange::State(change) if change.from == RoomState::ClosedPaused => None,
         AuditedChange::State(change) if change.to.switches().releases => Some(Order::On),

@@ -36,7 +36,7 @@ impl AuditEntry {
     }
 }
 
-/// Who gave an order: a user of this machine, the ARN of AWS credentials, the throttle, or the room itself.
+/// Who gave an order: a user of this machine, the ARN of AWS credentials, the throttle, the room itself, or a backup in its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Author(String);
@@ -54,6 +54,11 @@ impl Author {
     /// Who does what was to follow.
     pub fn room() -> Self {
         Self("room".into())
+    }
+
+    /// Who puts a backup in the place of a room's file.
+    pub fn restore() -> Self {
+        Self("restore".into())
     }
 
     pub fn as_str(&self) -> &str {
@@ -279,11 +284,9 @@ impl AuditedChange {
             Self::Reset { .. } => Err(NothingToUndo::Reset),
             Self::Rehearsal { .. } => Err(NothingToUndo::Rehearsal),
             Self::KeyRotation { .. } | Self::KeyDrop { .. } => Err(NothingToUndo::Keys),
-            // The throttle would decide the same again, and the room does by itself what it must. Who was let in by hand stays in, and
-            // a key of guards changes nothing for visitors.
-            Self::Throttle { .. } | Self::SoldOut { .. } | Self::LetIn { .. } | Self::GuardKey { .. } => {
-                Err(NothingToUndo::NoOrder)
-            }
+            Self::GuardKey { .. } => Err(NothingToUndo::GuardKey),
+            // The throttle would decide the same again, and the room does by itself what it must. Who was let in by hand stays in.
+            Self::Throttle { .. } | Self::SoldOut { .. } | Self::LetIn { .. } => Err(NothingToUndo::NoOrder),
         }
     }
 

@@ -13,6 +13,11 @@ pub enum NothingToUndo {
     )]
     Keys,
     #[error(
+        "cannot take back the last order, because it made a key for guards, and nobody has the one before any more; give each guard \
+         the new one: `beekeeper keys guard`"
+    )]
+    GuardKey,
+    #[error(
         "cannot take back the last order, because it ended a stock, and nobody has counted whom the room let in since; order \
          what is left: `beekeeper close --after`, after `beekeeper on --at TIME` if the room is off"
     )]

@@ -193,7 +193,7 @@ impl<'tx> Draft<'tx> {
             None => Some(self.admit(token, admission)?),
         };
         if answer == Some(Admitted::Now) {
-            self.push_entry(|number| {
+            self.tables.push_entry(|number| {
                 AuditEntry::beside_room(number, admission.at, who, AuditedChange::let_in(call))
             })?;
         }
@@ -223,29 +223,6 @@ impl<'tx> Draft<'tx> {
         self.epoch = room.epoch;
         self.after.room = Some(room.clone());
         Ok(())
-    }
-
-    /// Writes the entry of the audit trail for this change of the room.
-    pub(crate) fn add_entry(
-        &mut self,
-        note: &AuditNote,
-        at: Timestamp,
-        before: &Room,
-        after: &Room,
-    ) -> Result<(), TableError> {
-        let Some(entry) = note.entry(self.next_entry()?, at, before, after) else { return Ok(()) };
-        self.push_entry(|_| entry)
-    }
-
-    /// Writes an entry of the audit trail, and removes the oldest entries. It gets the entry's number.
-    pub(crate) fn push_entry(&mut self, entry: impl FnOnce(u64) -> AuditEntry) -> Result<(), TableError> {
-        let entry = entry(self.next_entry()?);
-        self.tables.audit()?.insert(entry.number, to_json(&entry)?.as_slice())?;
-        self.tables.forget_old_entries()
-    }
-
-    fn next_entry(&mut self) -> Result<u64, TableError> {
-        Ok(self.tables.audit()?.last()?.map_or(1, |(last, _)| last.value() + 1))
     }
 
     /// Writes the closing record of whom `before` has counted. `entered` is counted only in memory.

@@ -102,7 +102,7 @@ impl KeyAdmin for EmbeddedStore {
                 Err(refusal) => return Ok(Err(refusal)),
             };
             let record = write_record(&mut draft.tables, record)?;
-            draft.push_entry(|number| AuditEntry::beside_room(number, now, who, change))?;
+            draft.tables.push_entry(|number| AuditEntry::beside_room(number, now, who, change))?;
             Ok(Ok(record))
         })
         .await

@@ -207,7 +207,7 @@ impl EmbeddedStore {
             }
             draft.set_room(&after)?;
             for note in &notes {
-                draft.add_entry(note, now, &before, &after)?;
+                draft.tables.add_entry(note, now, &before, &after)?;
             }
             Ok((before, after))
         })

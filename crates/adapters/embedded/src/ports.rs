@@ -86,7 +86,7 @@ impl RoomAdmin for EmbeddedStore {
             let before = draft.room().unwrap_or_else(|| shared.room()).at(now);
             let after = Arc::new(before.changed(now, shared.lead_time, |room| room.start_epoch(epoch, now)));
             draft.close_count(&before, now, shared.entered.load(Ordering::Relaxed))?;
-            draft.add_entry(&AuditNote::new(who, AuditSubject::Reset), now, &before, &after)?;
+            draft.tables.add_entry(&AuditNote::new(who, AuditSubject::Reset), now, &before, &after)?;
             draft.begin_epoch(&after)
         })
         .await

@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 use pass::KeyRecord;
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata};
 use waitroom::{
-    Epoch, KeptReport, LineCounts, LineProgress, LineTotals, Place, Plan, Room, Stock, Timestamp, Window,
+    AuditEntry, AuditNote, AuditSubject, Author, Epoch, KeptReport, LineCounts, LineProgress, LineTotals, Place, Plan, Room, Stock, Timestamp, Window,
 };
 
 use crate::format::Format;
@@ -96,7 +96,7 @@ fn complete(
     let (backup, transaction) = (database.begin_read()?, database.begin_write()?);
     let mut tables = Tables::of(&transaction);
     let restored = match replaced.zip(from.as_ref()) {
-        Some((replaced, from)) => merge_tables(&mut tables, &backup, replaced, from).map_err(unreadable)?,
+        Some((replaced, from)) => merge_tables(&mut tables, &backup, replaced, from, now).map_err(unreadable)?,
         None => Restored { waiting, admissions, ..Restored::default() },
     };
     skip_plans(&mut tables, from.as_ref(), now).map_err(unreadable)?;
@@ -117,6 +117,7 @@ fn merge_tables(
     backup: &ReadTransaction,
     replaced: &EmbeddedStore,
     from: &ReadTransaction,
+    now: Timestamp,
 ) -> Result<Restored, TableError> {
     let room: Option<Room> = tables.read(single::ROOM)?;
     let room = room.ok_or_else(|| TableError::Record("there is no room".into()))?;
@@ -157,7 +158,9 @@ fn merge_tables(
     tables.write(single::JOINED, &counts.joined)?;
     tables.write(single::NEXT_TICKET, &counts.next_ticket)?;
     take_reports(tables, from)?;
-    take_keys(tables, from, is_same_room)?;
+    if take_keys(tables, from, is_same_room)? {
+        note_restore(tables, &other, &room, now)?;
+    }
     Ok(Restored {
         waiting: line::count(tables.line()?)?,
         admissions: tables.admission()?.len()?,
@@ -221,12 +224,16 @@ fn take_reports(tables: &mut Tables<'_>, from: &ReadTransaction) -> Result<(), T
     tables.write(single::GUARD_REPORTS, &reports)
 }
 
-/// The audit trail and the keys, if they are the backup's and have only grown.
-fn take_keys(tables: &mut Tables<'_>, from: &ReadTransaction, is_same_room: bool) -> Result<(), TableError> {
+/// The audit trail and the keys, if they are the backup's and have only grown. Returns whether they are.
+fn take_keys(
+    tables: &mut Tables<'_>,
+    from: &ReadTransaction,
+    is_same_room: bool,
+) -> Result<bool, TableError> {
     let singles = from.open_table(SINGLE)?;
     let (ours, theirs) = (record(tables.single()?)?, record(&singles)?);
     if theirs.version < ours.version || !(is_same_room || shares_a_key(&ours, &theirs)) {
-        return Ok(());
+        return Ok(false);
     }
     take_over(from, AUDIT, tables.audit()?)?;
     tables.forget_old_entries()?;
@@ -234,6 +241,23 @@ fn take_keys(tables: &mut Tables<'_>, from: &ReadTransaction, is_same_room: bool
         match singles.get(name)? {
             Some(keys) => _ = tables.single()?.insert(name, keys.value())?,
             None => tables.remove(name)?,
+        }
+    }
+    Ok(true)
+}
+
+/// Says in the audit trail what the backup takes back: orders that were given since are in the trail, and no longer in force.
+fn note_restore(
+    tables: &mut Tables<'_>,
+    before: &Room,
+    after: &Room,
+    now: Timestamp,
+) -> Result<(), TableError> {
+    use AuditSubject::{Message, Mode, Rate, State, Stretch};
+    for subject in [Rate, Mode, Message, Stretch, State] {
+        let entry = AuditNote::new(Author::restore(), subject).entry(0, now, before, after);
+        if let Some(entry) = entry.filter(|entry| entry.change.is_change()) {
+            tables.push_entry(|number| AuditEntry { number, ..entry })?;
         }
     }
     Ok(())

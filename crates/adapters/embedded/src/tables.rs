@@ -10,8 +10,8 @@ use redb::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, Epoch, HelpCall, HelpCode, LineTotals, MinuteRecord, Place, SliceId,
-    Ticket, Timestamp, Token,
+    Admission, AdmittedBy, AuditEntry, AuditNote, Epoch, HelpCall, HelpCode, LineTotals, MinuteRecord, Place, Room,
+    SliceId, Ticket, Timestamp, Token,
 };
 
 /// Why a table could not be read or written.
@@ -174,6 +174,29 @@ impl Tables<'_> {
         let last = self.closing()?.last()?.map_or(0, |(last, _)| last.value() + 1);
         self.closing()?.insert(totals.at.as_millis().max(last), to_json(&record)?.as_slice())?;
         Ok(())
+    }
+
+    /// Writes the entry of the audit trail for this change of the room.
+    pub(crate) fn add_entry(
+        &mut self,
+        note: &AuditNote,
+        at: Timestamp,
+        before: &Room,
+        after: &Room,
+    ) -> Result<(), TableError> {
+        let Some(entry) = note.entry(self.next_entry()?, at, before, after) else { return Ok(()) };
+        self.push_entry(|_| entry)
+    }
+
+    /// Writes an entry of the audit trail, and removes the oldest entries. It gets the entry's number.
+    pub(crate) fn push_entry(&mut self, entry: impl FnOnce(u64) -> AuditEntry) -> Result<(), TableError> {
+        let entry = entry(self.next_entry()?);
+        self.audit()?.insert(entry.number, to_json(&entry)?.as_slice())?;
+        self.forget_old_entries()
+    }
+
+    fn next_entry(&mut self) -> Result<u64, TableError> {
+        Ok(self.audit()?.last()?.map_or(1, |(last, _)| last.value() + 1))
     }
 
     /// Removes the oldest entries of the audit trail.

@@ -150,19 +150,26 @@ fn not_ending_at(room: &Room, at: Timestamp) -> Option<String> {
     }
     let closes = room.closes.filter(|closes| *closes >= at)?;
     Some(format!(
-        "closes at {closes}, and cannot end before that; choose a later time, or first withdraw that: `beekeeper close --never`"
+        "closes at {closes}, and cannot end before that; choose a later time, or first withdraw that{}: `beekeeper close --never`",
+        and_the_stock(room)
     ))
 }
 
 /// Why a room does not open at this instant.
 pub(crate) fn not_opening_at(room: &Room, at: Timestamp) -> Option<String> {
-    let too_early = |instant: Option<Timestamp>, does: &str, order: &str| {
+    let too_early = |instant: Option<Timestamp>, does: &str, also: &str, order: &str| {
         let instant = instant.filter(|instant| *instant <= at)?;
         Some(format!(
-            "{does} at {instant}, and cannot open after that; choose an earlier time, or first withdraw that: `beekeeper {order} --never`"
+            "{does} at {instant}, and cannot open after that; choose an earlier time, or first withdraw that{also}: `beekeeper {order} --never`"
         ))
     };
-    too_early(room.closes, "closes", "close").or_else(|| too_early(room.ends, "ends", "end"))
+    too_early(room.closes, "closes", and_the_stock(room), "close")
+        .or_else(|| too_early(room.ends, "ends", "", "end"))
+}
+
+/// What `close --never` withdraws beside the closing.
+fn and_the_stock(room: &Room) -> &'static str {
+    if room.stock.is_some() { " and the stock" } else { "" }
 }
 
 #[cfg(test)]

@@ -47,7 +47,10 @@ impl<'a> OrderQuestion<'a> {
             Order::Release { visitors } => {
                 Self::new("Let them in?", |status, _| releasing(*visitors, status))
             }
-            Order::On => Self::new("Let them in?", |status, _| reopening(status)),
+            Order::On => Self::new("Let them in?", |status, _| {
+                let asked = if status.room.observes_once_on() { observing(status) } else { reopening(status) };
+                asked.filter(|_| !status.room.releases())
+            }),
             Order::OpenAt { at } => {
                 Self::new("Let nobody enter until then?", |status, now| opening(status, *at, now))
             }
@@ -58,6 +61,7 @@ impl<'a> OrderQuestion<'a> {
                 let question = format!("Let {} more in, then end the room?", words::count(size.get().into()));
                 Self::new(question, |status, _| Some(selling(status, *size)))
             }
+            Order::CloseNever => Self::new("Withdraw the stock too?", |status, _| withdrawing(status)),
             Order::End { .. } => Self::new("End the room?", |status, _| ending(status)),
             Order::Off => {
                 Self::new("Turn the room off?", |status, _| letting_all_in(status, "within minutes"))
@@ -74,7 +78,6 @@ impl<'a> OrderQuestion<'a> {
             | Order::Stretch { .. }
             | Order::Pause
             | Order::CloseAt { .. }
-            | Order::CloseNever
             | Order::EndAt { .. }
             | Order::EndNever
             | Order::Rehearse { .. }
@@ -197,12 +200,25 @@ fn reopening(status: &Status) -> Option<String> {
     })
 }
 
+/// Whom a room would let in that observes, once it's on.
+fn observing(status: &Status) -> Option<String> {
+    let name = &status.room.settings.room;
+    letting_all_in(status, &format!("at once, because it observes; for a line, first: `beekeeper mode {name} line`"))
+}
+
 /// What an opening ahead would do to those who enter the shop now, if somebody does.
 fn opening(status: &Status, at: Timestamp, now: Timestamp) -> Option<String> {
+    let until = format!("it opens at {}, {}", words::at(at), words::ahead(at, now));
+    if status.room.observes_once_on() {
+        let name = &status.room.settings.room;
+        return Some(format!(
+            "{name} observes: visitors would join and wait until {until}, and then all of them would enter at once; for a line, first: \
+             `beekeeper mode {name} line`"
+        ));
+    }
     if let Some(reopening) = reopening(status) {
         return Some(reopening);
     }
-    let until = format!("it opens at {}, {}", words::at(at), words::ahead(at, now));
     if let Some(sale) = sale(status, now) {
         return Some(format!("{sale}; nobody would enter until {until}"));
     }
@@ -295,6 +311,18 @@ fn selling(status: &Status, size: StockSize) -> String {
     )
 }
 
+/// Nothing of a room without a stock.
+fn withdrawing(status: &Status) -> Option<String> {
+    let stock = status.room.stock?;
+    let left = status.line.left.map_or_else(String::new, |left| format!(", of which {} are left", words::count(left)));
+    Some(format!(
+        "the stock of {}{left} would be withdrawn from {}, which then lets in everybody who waits; `beekeeper close --after` orders \
+         another",
+        words::count(stock.size.get().into()),
+        status.room.settings.room
+    ))
+}
+
 /// Nothing of a room in which nobody waits, or that lets everybody through already.
 fn letting_all_in(status: &Status, when: &str) -> Option<String> {
     let (room, waiting) = (&status.room, status.line.waiting);
@@ -364,6 +392,32 @@ mod tests {
         let asked = Consequence::of(&order, &status, NOW).unwrap();
         assert!(asked.told.ends_with("; that counts anew, in place of the 700 ordered before"), "{asked:?}");
         assert_eq!(asked.question, "Let 5,000 more in, then end the room?");
+    }
+
+    /// `close --never` is what one is told to say before an end at another time.
+    #[test]
+    fn withdrawing_a_stock_with_the_closing_is_asked_about() {
+        let mut status = suffering();
+        assert_eq!(Consequence::of(&Order::CloseNever, &status, NOW), None, "only a time");
+        status.room.sell(5000.try_into().unwrap());
+        status.line.left = Some(1800);
+        let asked = told(&Order::CloseNever, &status);
+        assert!(asked.starts_with("the stock of 5,000, of which 1,800 are left, would be withdrawn"), "{asked}");
+    }
+
+    #[test]
+    fn whatever_turns_an_observing_room_on_says_that_all_enter_at_once() {
+        let mut status = suffering();
+        (status.line.waiting, status.room.state) = (4000, RoomState::Paused);
+        assert_eq!(Consequence::of(&Order::On, &status, NOW), None, "a line goes on");
+        status.room.settings.mode = Mode::Observe;
+        let asked = told(&Order::On, &status);
+        assert!(asked.contains("4,000 visitors wait") && asked.contains("all of them would enter at once"), "{asked}");
+        let at = NOW + Duration::from_mins(10);
+        let ahead = told(&Order::OpenAt { at }, &status);
+        assert!(ahead.contains("then all of them would enter at once; for a line, first: `beekeeper mode"), "{ahead}");
+        status.room.state = RoomState::On;
+        assert_eq!(Consequence::of(&Order::On, &status, NOW), None, "they enter already");
     }
 
     #[test]

@@ -122,11 +122,11 @@ fn went_on(reverted: &AuditedChange, room: &Room) -> Option<String> {
         return Some("its minute is over".into());
     }
     (change.from != room.state).then(|| {
-        format!(
-            "the room is {} since, perhaps not by that order; to let visitors join the line and be let in: \
-             `beekeeper on`",
-            room.state
-        )
+        let since = format!("the room is {} since, perhaps not by that order", room.state);
+        if room.takes_newcomers() && room.releases() {
+            return since;
+        }
+        format!("{since}; to let visitors join the line and be let in: `beekeeper on`")
     })
 }
 
@@ -176,6 +176,17 @@ mod tests {
         assert_eq!([undo(&store), undo(&store)], [nothing.clone(), nothing]);
         let undoes: Vec<_> = entries(&store).iter().map(|entry| entry.undoes).collect();
         assert_eq!(undoes, [None, None, None, Some(2), None, Some(5), Some(1)]);
+    }
+
+    /// An undo that passed over it would take back an order that its operator has forgotten.
+    #[test]
+    fn a_key_for_guards_is_not_passed_over() {
+        let store = WaitingRoom::new();
+        set_rate(&store, 600);
+        let mut entries = entries(&store);
+        let change = AuditedChange::GuardKey { to: "5e".into() };
+        entries.push(AuditEntry::beside_room(2, NOW, Author::new("anna"), change));
+        assert_eq!(UndoableOrder::last(&entries), Err(NothingToUndo::GuardKey));
     }
 
     #[test]

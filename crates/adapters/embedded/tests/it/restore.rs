@@ -10,11 +10,11 @@ use port_contracts::slices::plan_from;
 use port_contracts::visitor::{admission, visitor};
 use tempfile::TempDir;
 use waitroom::ports::{
-    ActiveVisitors, Admissions, Admitted, ConsumerRun, EntryCount, GuardReports, LineBack, MinuteLog, Plans,
+    ActiveVisitors, Admissions, Admitted, AuditTrail, ConsumerRun, EntryCount, GuardReports, LineBack, MinuteLog, Plans,
     RoomAdmin, RoomReader, Slices, StockCount, Taken, TicketCounter,
 };
 use waitroom::{
-    AuditNote, AuditSubject, Author, KeptReport, LineTotals, Place, Plan, Rate, Room, SliceId, Timestamp,
+    AuditNote, AuditSubject, AuditedChange, Author, KeptReport, LineTotals, Place, Plan, Rate, Room, SliceId, Timestamp,
 };
 
 use crate::support::TestStore;
@@ -133,6 +133,24 @@ fn what_was_taken_of_a_stock_since_the_backup_is_not_taken_again() {
     let test = backup.opened();
     assert_eq!((block_on(test.store.left(stock)).unwrap(), test.store.status().left), (2, Some(2)));
     assert_eq!(admit(&test, 4..=6), [Some(Admitted::Now), Some(Admitted::Now), None]);
+}
+
+/// Without it, the history would say that the order of since is still in force, and a report that the throttle lowered the rate.
+#[test]
+fn the_audit_trail_says_which_orders_a_restore_takes_back() {
+    let test = TestStore::new();
+    let backup = Backup::of(&test);
+    let [before, after] = [test.store.kept_room().settings.rate, Rate::new(1234).unwrap()];
+    let note = AuditNote::new(Author::new("anna"), AuditSubject::Rate);
+    block_on(test.store.change("set the rate", note, |room| room.settings.rate = after)).unwrap();
+    backup.restore(&test).unwrap();
+    let test = backup.opened();
+    let changes: Vec<_> = block_on(test.store.entries(9)).unwrap();
+    let [ordered, taken_back] = &changes[..] else { panic!("{changes:?}") };
+    assert_eq!(ordered.change, AuditedChange::Rate { from: before, to: after });
+    assert_eq!(taken_back.change, AuditedChange::Rate { from: after, to: before });
+    assert_eq!((taken_back.number, &taken_back.who), (ordered.number + 1, &Author::restore()));
+    assert_eq!(test.store.kept_room().settings.rate, before);
 }
 
 /// Some numbers are given to nobody, so the highest is above how many joined.
