@@ -7,8 +7,8 @@ use std::time::Duration;
 use clock::SystemClock;
 use document::words;
 use serde_json::json;
-use waitroom::Room;
 use waitroom::ports::Clock;
+use waitroom::{Room, RoomState};
 
 use crate::arguments::LOCAL;
 
@@ -37,7 +37,7 @@ impl LocalGreeting<'_> {
         let Self { room, directory, configured_in, monitored_at, .. } = self;
         let url = room.issuer();
         let mut lines = vec![
-            format!("{} is open\n", room.settings.title),
+            format!("{} is {}\n", room.settings.title, self.state()),
             format!("  waiting room   {url}/beekeeper"),
             format!("  client check   {url}/client"),
             format!("  shop           {}", room.settings.shop),
@@ -49,17 +49,43 @@ impl LocalGreeting<'_> {
         lines.extend(configured_in.map(|file| format!("  configured in  {}", file.display())));
         lines.push(format!("  kept in        {}\n", directory.display()));
         lines.extend(self.demonstration.map(|demonstration| demonstration.text(room)));
-        let enter = words::things_do(room.settings.rate.get().into(), "visitor", "enter");
-        let (stops, now) = ("Ctrl-C stops it; every place is kept.", SystemClock.now());
-        lines.push(match room.opens {
-            Some(opens) => format!(
-                "It opens at {}, {}; until then visitors join and wait.\nThen {enter} a minute. {stops}",
-                words::at(opens),
-                words::ahead(opens, now)
-            ),
-            None => format!("{enter} a minute. {stops}"),
-        });
+        lines.push(format!("{} Ctrl-C stops it; every place is kept.", self.does()));
         lines.join("\n")
+    }
+
+    fn state(&self) -> &'static str {
+        match self.room.state {
+            RoomState::Paused if self.room.opens.is_none() => "paused",
+            RoomState::On | RoomState::Paused => "open",
+            RoomState::Closed => "closed",
+            RoomState::ClosedPaused => "closed and paused",
+            RoomState::Ended => "over",
+            RoomState::Off => "off",
+        }
+    }
+
+    /// What becomes of visitors. A room that is started again goes on as it was left, which may not be on.
+    fn does(&self) -> String {
+        let room = self.room;
+        let enter = words::things_do(room.settings.rate.get().into(), "visitor", "enter");
+        let on = format!("beekeeper on {LOCAL}");
+        let on = on.trim_end();
+        match (room.state, room.opens) {
+            (RoomState::Paused, Some(opens)) => format!(
+                "It opens at {}, {}; until then visitors join and wait.\nThen {enter} a minute.",
+                words::at(opens),
+                words::ahead(opens, SystemClock.now())
+            ),
+            (RoomState::On, _) if room.observes() => {
+                "Everybody passes to the shop, and the room counts who would have waited.".to_owned()
+            }
+            (RoomState::On, _) => format!("{enter} a minute."),
+            (RoomState::Paused, None) => format!("Visitors join and wait, and nobody is let in until {on}."),
+            (RoomState::Closed, _) => format!("Nobody new can join. Of those who wait, {enter} a minute."),
+            (RoomState::ClosedPaused, _) => format!("Nobody new can join, and nobody is let in until {on}."),
+            (RoomState::Ended, _) => format!("Everybody reads that it's over, until {on}."),
+            (RoomState::Off, _) => format!("Everybody goes straight to the shop, until {on}."),
+        }
     }
 
     pub(crate) fn for_scripts(&self) -> String {
@@ -129,12 +155,42 @@ impl DemoGreeting {
 
 #[cfg(test)]
 mod tests {
-    use waitroom::{RoomState, fixture};
+    use waitroom::fixture;
 
     use super::*;
 
     const DEMO: DemoGreeting =
         DemoGreeting { taken: None, visitors: 8, left: 0, minute: Duration::from_mins(1) };
+
+    #[test]
+    fn a_room_that_is_started_again_says_what_it_was_left_as() {
+        let said = |room: &Room| {
+            let greeting = LocalGreeting {
+                room,
+                directory: Path::new("/var/lib/beekeeper"),
+                configured_in: None,
+                shows_preview: false,
+                monitored_at: None,
+                demonstration: None,
+            };
+            greeting.text()
+        };
+        let on = said(&fixture::room(600));
+        assert!(on.contains(" is open\n") && on.contains("600 visitors enter a minute. Ctrl-C"), "{on}");
+        for (state, title) in [
+            (RoomState::Paused, " is paused\n"),
+            (RoomState::ClosedPaused, " is closed and paused\n"),
+            (RoomState::Ended, " is over\n"),
+            (RoomState::Off, " is off\n"),
+        ] {
+            let said = said(&Room { state, ..fixture::room(600) });
+            assert!(said.contains(title) && !said.contains("600 visitors"), "{said}");
+            assert!(said.contains("until beekeeper on"), "{said}");
+        }
+        let mut observing = fixture::room(600);
+        observing.settings.mode = waitroom::Mode::Observe;
+        assert!(said(&observing).contains("Everybody passes"), "{}", said(&observing));
+    }
 
     #[test]
     fn it_says_how_long_a_newcomer_waits() {

@@ -24,7 +24,7 @@ use server::{
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 use waitroom::ports::{Clock, ThrottleStore};
-use waitroom::{Room, RoomId, Scheme, Timestamp};
+use waitroom::{Room, RoomId, RoomState, Scheme, Timestamp};
 
 use crate::arguments::Local;
 use crate::demonstration::Demonstration;
@@ -246,7 +246,9 @@ fn live_facts(status: &Status, now: Timestamp) -> String {
     let counts = format!("{joined} joined, {} waiting, {released} released", line.waiting);
     let rate = format!("rate {}", rate(status));
     let opens = status.room.opens.map(|opens| format!("opens {}", words::ahead(opens, now)));
+    let state = Some(status.room.state).filter(|state| *state != RoomState::On).map(|it| it.to_string());
     opens
+        .or(state)
         .into_iter()
         .chain([counts, rate])
         .chain(waits(status))

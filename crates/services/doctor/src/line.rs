@@ -34,6 +34,13 @@ pub(crate) fn check(examined: &Examined) -> Vec<DoctorCheck> {
             format!("for an empty line: beekeeper reset {who}"),
         ));
     }
+    if room.observes_once_on() && room.state != RoomState::Off {
+        checks.push(DoctorCheck::warning(
+            ROOM,
+            "the room observes: while it's on, everybody passes to the shop, at no rate",
+            format!("for a line: beekeeper mode {who} line"),
+        ));
+    }
     if room.stretch != Stretch::USUAL {
         let text = format!("pages poll {} times less often than usual", room.stretch);
         checks.push(DoctorCheck::warning(
@@ -123,6 +130,17 @@ mod tests {
     use super::*;
     use crate::CheckResult;
     use crate::examined::configured;
+
+    #[test]
+    fn a_room_that_observes_is_none_that_is_ready_for_a_sale() {
+        let warned = |state| {
+            let mut examined = configured(Some(example::suffering()));
+            let status = examined.status.as_mut().unwrap().as_mut().unwrap();
+            (status.room.settings.mode, status.room.state) = (waitroom::Mode::Observe, state);
+            check(&examined).iter().any(|check| check.text.contains("everybody passes to the shop"))
+        };
+        assert!(warned(RoomState::On) && warned(RoomState::Paused) && !warned(RoomState::Off));
+    }
 
     #[test]
     fn a_room_that_does_not_answer_is_a_problem() {
