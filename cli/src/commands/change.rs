@@ -9,6 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::printer::say;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
+use crate::unreached::LOOK_FIRST;
 
 /// Sends an order, and shows each change as `before -> after`.
 pub(crate) fn run(which: &Which, json: bool, command: Order) -> Result<()> {
@@ -21,7 +22,14 @@ pub(crate) fn asked(which: &Which, json: bool, yes: bool, command: Order) -> Res
 }
 
 pub(crate) async fn order(room: &OperatedRoom, json: bool, command: Order) -> Result<ChangedRoom> {
-    let changed = room.change(command.clone()).await?;
+    let changed = tokio::select! {
+        changed = room.change(command.clone()) => changed?,
+        interrupted = tokio::signal::ctrl_c() => {
+            interrupted?;
+            let told = format!("interrupted: {} may have got the order, or will in a moment", room.name);
+            return Err(Failure::new(Exit::Interrupted, told).advising(LOOK_FIRST).into());
+        }
+    };
     let told = if json {
         let (before, after) = (&changed.before, &changed.after);
         vec![json!({ "before": before, "after": after, "in_force": changed.in_force() }).to_string()]
