@@ -127,7 +127,7 @@ impl Account {
         );
         places?;
         let (shop, of_shop) = shop?;
-        let Forecast { limits, reserved, capacity, outlook, mut warnings, room } = forecast;
+        let Forecast { limits, reserved, capacity, outlook, mut warnings, room, mode } = forecast;
         warnings.extend(of_shop);
         if action == DeployAction::Create {
             warnings.extend(warnings::of_region(config, &self.region));
@@ -150,7 +150,7 @@ impl Account {
             reserved,
             capacity,
             shop,
-            costs: Costs::of(&room, config.mode.unwrap_or_default()),
+            costs: Costs::of(&room, mode),
             outlook,
         })
     }

@@ -3,6 +3,8 @@
 use aws_model::{Capacity, ModelledRoom, Outlook};
 use config::{Architecture, RoomConfig};
 use page::Page;
+use waitroom::Mode;
+use waitroom::ports::RoomReader;
 
 use crate::limits::{LimitReading, taken};
 use crate::reservation::ReservationPlan;
@@ -19,6 +21,7 @@ pub struct Forecast {
     pub outlook: Option<Outlook>,
     pub warnings: Vec<PlanWarning>,
     pub(crate) room: ModelledRoom,
+    pub(crate) mode: Mode,
 }
 
 impl Account {
@@ -44,20 +47,33 @@ impl Account {
         visitors: Option<u64>,
     ) -> Forecast {
         let functions = self.function_limits().await;
-        let (mut limits, reserved) = futures_util::join!(
+        let (mut limits, reserved, ordered) = futures_util::join!(
             self.read_limits(&functions),
             self.plan_reservation(config, stack, &functions),
+            self.as_ordered(config, stack),
         );
         let reserved_consumers = reserved.reservation().consumers;
-        let room = ModelledRoom { reserved_consumers, ..ModelledRoom::of(config, architecture, page) };
+        let room = ModelledRoom { reserved_consumers, ..ModelledRoom::of(&ordered, architecture, page) };
         limits.retain(|reading| !room.edge.answers() || !reading.limit.is_of_api());
         let allowed = taken(&limits, &self.region);
         let capacity = Capacity::of(&allowed, &room, visitors.unwrap_or(Capacity::USUAL_CROWD));
         let outlook = visitors.map(|visitors| Outlook::of(&allowed, &room, visitors));
         let mut warnings = warnings::of_limits(&allowed, &capacity, &room);
         warnings.extend(warnings::of_unread(&limits));
-        warnings.extend(outlook.iter().flat_map(|outlook| warnings::of_crowd(outlook, config.rate)));
+        warnings.extend(outlook.iter().flat_map(|outlook| warnings::of_crowd(outlook, ordered.rate)));
         warnings.extend(outlook.as_ref().and_then(|outlook| warnings::of_door(outlook, &room)));
-        Forecast { limits, reserved, capacity, outlook, warnings, room }
+        let mode = ordered.mode.unwrap_or_default();
+        Forecast { limits, reserved, capacity, outlook, warnings, room, mode }
+    }
+
+    /// The configuration with what orders have changed in the room of this stack. A deployment leaves that as it is.
+    pub(crate) async fn as_ordered(&self, config: &RoomConfig, stack: Option<&StackState>) -> RoomConfig {
+        if stack.is_none() {
+            return config.clone();
+        }
+        // A stack that is incomplete has no room yet.
+        let Ok(deployed) = self.room(&config.room).await else { return config.clone() };
+        let Ok(room) = deployed.store().room().await else { return config.clone() };
+        RoomConfig { rate: room.settings.rate, mode: Some(room.settings.mode), ..config.clone() }
     }
 }

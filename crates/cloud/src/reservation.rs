@@ -8,8 +8,6 @@ use std::collections::BTreeMap;
 use aws_model::{Reservation, ReservationTooLarge};
 use config::RoomConfig;
 use serde::Serialize;
-use waitroom::Rate;
-use waitroom::ports::RoomReader;
 
 use crate::Account;
 use crate::limits::FunctionLimits;
@@ -63,7 +61,8 @@ impl Account {
         functions: &Result<FunctionLimits, String>,
     ) -> ReservationPlan {
         let before = stack.map_or(Reservation::of_consumers(0), reserved);
-        let rate = self.highest_rate(config, stack).await;
+        // The higher of the configured rate and the one in the room: both can be in force after the deployment.
+        let rate = config.rate.max(self.as_ordered(config, stack).await.rate);
         let most = config.oversubscription().map_or(rate, |most| most.above(rate));
         let wanted = Reservation::for_rate(most).with_throttle(config.throttle);
         match functions {
@@ -74,15 +73,5 @@ impl Account {
             },
             Err(error) => ReservationPlan::Unread { before, error: error.clone() },
         }
-    }
-
-    /// The higher of the configured rate and the one that `set-rate` gave the room since. A deployment does not change that.
-    async fn highest_rate(&self, config: &RoomConfig, stack: Option<&StackState>) -> Rate {
-        if stack.is_none() {
-            return config.rate;
-        }
-        // A stack that is incomplete has no room yet.
-        let Ok(deployed) = self.room(&config.room).await else { return config.rate };
-        deployed.store().room().await.map_or(config.rate, |room| config.rate.max(room.settings.rate))
     }
 }

@@ -129,19 +129,18 @@ pub(super) async fn forecast(
     examined: &Examined,
     deployed: Option<&DeployedRoom>,
 ) -> Vec<DoctorCheck> {
-    let config = RoomConfig { rate: examined.room.settings.rate, ..config.clone() };
-    let forecast = account.forecast_room(&config, examined.custom_page(), examined.visitors);
+    let forecast = account.forecast_room(config, examined.custom_page(), examined.visitors);
     let mut checks = match forecast.await {
         Ok(forecast) => judge_forecast(&forecast),
         Err(error) => vec![failed(LIMITS, &error)],
     };
-    let reserved = deployed.and_then(|room| room.warning_of_reservation(&config, config.rate));
+    let reserved = deployed.and_then(|room| room.warning_of_reservation(config, examined.room.settings.rate));
     checks.extend(reserved.map(|warning| DoctorCheck::warning(LIMITS, warning.text, warning.advice)));
     checks
 }
 
 fn judge_forecast(forecast: &Forecast) -> Vec<DoctorCheck> {
-    let Forecast { limits, reserved, capacity, outlook, warnings, room } = forecast;
+    let Forecast { limits, reserved, capacity, outlook, warnings, room, mode: _ } = forecast;
     let where_they_come = if room.edge.answers() { "behind CloudFront, " } else { "" };
     let mut facts = format!(
         "{where_they_come}about {} people can join a second while {} wait, and {} a minute can come and go; the first limit is {}",
