@@ -1,5 +1,6 @@
 //! The minutes of a report: the differences between the room's records, and what follows from them.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use control::HistoryLine;
@@ -8,6 +9,8 @@ use waitroom::{AuditEntry, AuditedChange, MinuteCount, MinuteRecord, Rate, RoomS
 
 /// An event ends when nobody comes, waits or is released for so long.
 const BREAK: Duration = Duration::from_hours(1);
+
+pub(crate) const MINUTE: Duration = Duration::from_mins(1);
 
 /// What happened in one minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,21 +114,44 @@ fn wanted(lines: &[HistoryLine], at: Timestamp, now: Rate) -> Rate {
 /// ended: whoever is left in the line goes straight to the shop, or was told that it is over. In the minute of the end they
 /// count once more.
 pub(crate) fn set_states(minutes: &mut [ReportedMinute], lines: &[HistoryLine], now: RoomState) {
-    let mut was_over = false;
-    for minute in minutes {
-        let ordered = ordered(&minute.count, lines, now);
+    for minute in minutes.iter_mut() {
+        let ordered = ordered(minute.count.at, lines, now);
         minute.state = Some(shown(&minute.count, ordered));
-        if ordered.lets_everybody_through() || (ordered.is_over() && was_over) {
+        if ordered.lets_everybody_through() {
             minute.count.waiting = 0;
         }
-        was_over = ordered.is_over();
     }
+    let was_over = |first: &ReportedMinute| ordered(first.count.at - MINUTE, lines, now).is_over();
+    let began_over = minutes.first().is_some_and(was_over);
+    for ending in endings(minutes) {
+        let told_before = ending.start == 0 && began_over;
+        for minute in &mut minutes[ending].iter_mut().skip(usize::from(!told_before)) {
+            minute.count.waiting = 0;
+        }
+    }
+}
+
+/// The minutes of each time that the room was over, unless that was taken back: then whoever waited was let in after all.
+pub(crate) fn endings(minutes: &[ReportedMinute]) -> Vec<Range<usize>> {
+    let is_over = |minute: &ReportedMinute| minute.state.is_some_and(RoomState::is_over);
+    let goes_on = |minute: &ReportedMinute| minute.state.is_some_and(|state| !state.lets_everybody_through());
+    let (mut endings, mut start) = (Vec::new(), 0);
+    for alike in minutes.chunk_by(|a, b| is_over(a) == is_over(b)) {
+        let end = start + alike.len();
+        let still_waited = alike.last().is_some_and(|last| last.count.waiting > 0);
+        let was_taken_back = still_waited && minutes.get(end).is_some_and(goes_on);
+        if alike.iter().any(is_over) && !was_taken_back {
+            endings.push(start..end);
+        }
+        start = end;
+    }
+    endings
 }
 
 /// Why there is no rate in force in each of these minutes, if there is none, as a report says it.
 pub fn why_no_rate(counts: &[MinuteCount], entries: &[AuditEntry], now: RoomState) -> Vec<&'static str> {
     let lines: Vec<_> = entries.iter().cloned().map(HistoryLine::Entry).collect();
-    let state = |count: &MinuteCount| shown(count, ordered(count, &lines, now));
+    let state = |count: &MinuteCount| shown(count, ordered(count.at, &lines, now));
     counts.iter().map(|count| no_rate_in(Some(state(count)))).collect()
 }
 
@@ -133,9 +159,9 @@ fn no_rate_in(state: Option<RoomState>) -> &'static str {
     state.filter(|state| !state.switches().releases).map_or("none", RoomState::as_str)
 }
 
-/// What the room was by its orders when the minute ended.
-fn ordered(count: &MinuteCount, lines: &[HistoryLine], now: RoomState) -> RoomState {
-    let ordered = value_at(lines, count.at, None, |change| match change {
+/// What the room was at this instant by its orders.
+fn ordered(at: Timestamp, lines: &[HistoryLine], now: RoomState) -> RoomState {
+    let ordered = value_at(lines, at, None, |change| match change {
         AuditedChange::State(change) => Some((Some(change.before()), Some(change.after()))),
         AuditedChange::SoldOut { .. } => Some((None, Some(Standing::of(RoomState::Ended)))),
         AuditedChange::Rate { .. }
@@ -150,7 +176,7 @@ fn ordered(count: &MinuteCount, lines: &[HistoryLine], now: RoomState) -> RoomSt
         | AuditedChange::LetIn { .. }
         | AuditedChange::GuardKey { .. } => None,
     });
-    ordered.map_or(now, |standing| standing.at(count.at).state)
+    ordered.map_or(now, |standing| standing.at(at).state)
 }
 
 /// The same, unless the rate in force tells that the room was ahead of its orders.
@@ -349,6 +375,31 @@ mod tests {
         assert_eq!(waiting, [50, 50, 50, 0, 0]);
         let summary = crate::summary::ReportSummary::of(&minutes.iter(), &lines, at(100));
         assert_eq!((summary.turned_away, summary.longest_line), (Some(50), 50));
+    }
+
+    #[test]
+    fn an_end_that_was_taken_back_turned_nobody_away() {
+        let waiting = |waiting: u64| (1000, 1000 - waiting);
+        let told = |since: u64, waits: &[u64], lines: &[HistoryLine], now| {
+            let records = (2..).zip(waits).map(|(minute, waits)| {
+                let (joined, released) = waiting(*waits);
+                minute_record(at(minute), joined, released)
+            });
+            let records: Vec<_> = records.collect();
+            let mut minutes = reported(&records, at(since), &[], rate(300));
+            set_states(&mut minutes, lines, now);
+            let summary = crate::summary::ReportSummary::of(&minutes.iter(), lines, at(100));
+            let drained = summary.drained_at.map(|at| at.as_millis() / 60_000);
+            (summary.turned_away, summary.longest_line, drained)
+        };
+        let (on, ended) = (RoomState::On, RoomState::Ended);
+        let (end, undo) = (order(4, on, ended), order(6, ended, on));
+        let again = order(8, on, ended);
+        let taken_back = [end.clone(), undo.clone()];
+        assert_eq!(told(0, &[50, 50, 50, 50, 40, 20, 0], &taken_back, on), (None, 50, Some(8)));
+        let ended_again = [end.clone(), undo, again];
+        assert_eq!(told(0, &[50, 50, 50, 50, 40, 30, 20, 20], &ended_again, ended), (Some(20), 50, Some(9)));
+        assert_eq!(told(6, &[50, 50, 50, 50, 50, 50], &[end], ended), (Some(0), 0, None), "told before");
     }
 
     #[test]

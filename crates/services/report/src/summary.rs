@@ -1,14 +1,10 @@
 //! The numbers that matter most.
 
-use std::time::Duration;
-
 use control::{AlarmState, HistoryLine};
 use serde::{Deserialize, Serialize};
-use waitroom::{MinuteCount, RoomState, Timestamp, Turnout};
+use waitroom::{MinuteCount, Timestamp, Turnout};
 
-use super::minutes::ReportedMinute;
-
-const MINUTE: Duration = Duration::from_mins(1);
+use super::minutes::{MINUTE, ReportedMinute, endings};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportSummary {
@@ -132,7 +128,8 @@ impl ReportSummary {
         let drained =
             line.and_then(|line| counts().find(|minute| minute.at > line.at && minute.waiting == 0));
         // Those who wait in an ended room count in the minute of its end only.
-        let ended = minutes.clone().filter(|minute| minute.state.is_some_and(RoomState::is_over));
+        let all: Vec<_> = minutes.clone().copied().collect();
+        let ended = endings(&all).into_iter().flat_map(|ending| &all[ending]);
         let is_order = |line: &&HistoryLine| matches!(line, HistoryLine::Entry(entry) if entry.change.is_order() && entry.change.is_change());
         let rang = |line: &&HistoryLine| matches!(line, HistoryLine::Alarm(alarm) if alarm.to == AlarmState::Ringing);
         Self {
