@@ -38,8 +38,10 @@ pub fn rate_for(
     within: f64,
     mut watch: impl FnMut(SimulationProgress) -> bool,
 ) -> Option<Rate> {
+    // Otherwise everybody who comes is released at the rate.
+    let may_release_fewer = !scenario.orders.is_empty() || scenario.oversubscribe.is_some();
     let last_arrival = scenario.arrivals.times(scenario.seed).last().copied().unwrap_or(0);
-    if f64::from(last_arrival) / 1000.0 > within {
+    if !may_release_fewer && f64::from(last_arrival) / 1000.0 > within {
         return None;
     }
     let mut goes_on = true;
@@ -56,7 +58,7 @@ pub fn rate_for(
     let least = (f64::from(scenario.arrivals.visitors()) * 60.0 / within).ceil() as u32;
     let least = least.clamp(Rate::MIN.get(), Rate::MAX.get());
     // A line is faster than its rate by a batch of each slice at most: ten visitors for each thousand a minute, once.
-    let mut too_low = least.saturating_sub(least / 100 + 12);
+    let mut too_low = if may_release_fewer { 0 } else { least.saturating_sub(least / 100 + 12) };
     let mut enough = least;
     while !fits(enough)? {
         if enough == Rate::MAX.get() {

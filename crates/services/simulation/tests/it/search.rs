@@ -21,6 +21,15 @@ fn the_rate_that_is_found_is_enough_and_a_lower_one_is_not() {
     assert!(drained[0] <= 600.0 && drained[1] > 600.0, "{found:?}: {drained:?}");
 }
 
+/// Half of them come when the room is closed.
+#[test]
+fn where_not_everybody_is_let_in_a_lower_rate_is_found() {
+    let mut scenario = on_one_machine(3000, "20m", 1);
+    scenario.orders = vec!["10m close".parse().unwrap()];
+    let found = rate_for(&scenario, 1800.0, |_| true).unwrap();
+    assert!((40..=60).contains(&found.get()), "1,500 within 30 minutes, not 3,000: {found:?}");
+}
+
 #[test]
 fn nothing_is_simulated_if_the_last_visitor_comes_too_late() {
     let scenario = on_one_machine(100, "2h", 1);
