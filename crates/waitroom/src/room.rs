@@ -226,11 +226,15 @@ impl Room {
         Arc::new(room)
     }
 
-    /// Lets happen what was to follow by `now`. A room that is to open is not quiet until then, because a crowd waits.
+    /// Lets happen what was to follow by `now`. A room that is to open is not quiet until then, because a crowd waits; and one that
+    /// has become another is not, because the valve that was scheduled for it asks for plans. Whom the shop bears while it's full says
+    /// nothing once nobody is let in: by the time that somebody is, it has emptied.
     fn settle(&mut self, now: Timestamp) {
+        let before = self.state;
         self.leave(self.standing().at(now));
         self.extra = self.extra.filter(|extra| extra.is_of_this_time(now));
-        self.quiet &= self.opens.is_none();
+        self.quiet &= self.opens.is_none() && self.state == before;
+        self.while_full = self.while_full.filter(|_| self.releases());
     }
 
     /// Whether marking the room as quiet, or as awake, changes anything.
@@ -957,6 +961,31 @@ mod tests {
         let opened = Arc::new(opening.clone()).at(OPENS);
         let after = opened.changed(OPENS, LEAD_TIME, |room| room.start_epoch(epoch, BEGAN));
         assert_eq!((after.state, after.opens, &after.valves), (RoomState::On, None, &opening.valves));
+    }
+
+    /// The valve that is scheduled for then asks for plans, and a consumer for each. Quiet again, it asks for none.
+    #[test]
+    fn a_quiet_room_that_closes_by_itself_is_awake_until_nobody_was_found() {
+        let at = Timestamp::from_millis;
+        let mut room = fixture::room(600).changed(at(1000), LEAD_TIME, |room| room.closes = Some(at(60_000)));
+        room = room.changed(at(5000), LEAD_TIME, |room| room.set_quiet(true));
+        let closed = Arc::new(room).at(at(60_000));
+        assert_eq!((closed.state, closed.quiet), (RoomState::Closed, false));
+        assert_eq!(closed.valve_at(at(60_000)).valve, closed.valve());
+        let quiet = closed.changed(at(200_000), LEAD_TIME, |room| room.set_quiet(true));
+        assert_eq!(quiet.valve_at(at(210_000)).valve, Valve::Closed);
+        assert!(Arc::new(quiet).at(at(220_000)).quiet, "and stays so");
+    }
+
+    /// Otherwise the pages of the next sale would show a wait that is several times too long.
+    #[test]
+    fn how_fast_a_full_shop_empties_is_forgotten_once_nobody_is_let_in() {
+        let at = Timestamp::from_millis;
+        for (state, kept) in [(RoomState::On, true), (RoomState::Closed, true), (RoomState::Ended, false)] {
+            let full = Room { while_full: Some(Rate::MIN), ..fixture::room(600) };
+            let turned = full.changed(at(1000), LEAD_TIME, |room| room.turn(state));
+            assert_eq!(turned.while_full.is_some(), kept, "{state}");
+        }
     }
 
     #[test]

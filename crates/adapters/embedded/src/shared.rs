@@ -72,7 +72,7 @@ pub(crate) struct SharedState {
 #[derive(Clone)]
 struct KeptRoom {
     ordered: Arc<Room>,
-    /// From this instant on. Kept so that it is computed once, and beside the ordered one, because a clock that was ahead may be set
+    /// Since this instant. Kept so that it is computed once, and beside the ordered one, because a clock that was ahead may be set
     /// back to before it.
     settled: Option<(Timestamp, Arc<Room>)>,
 }
@@ -90,8 +90,7 @@ impl KeptRoom {
         if Arc::ptr_eq(&room, before) {
             return (room, None);
         }
-        let from = self.ordered.ahead().map(|(_, at)| at).take_while(|at| *at <= now).last();
-        let settled = from.map(|from| (from, room.clone()));
+        let settled = Some((now, room.clone()));
         (room, Some(Self { ordered: self.ordered.clone(), settled }))
     }
 }
