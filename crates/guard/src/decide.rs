@@ -52,6 +52,8 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
     /// So often in that time somebody without a session is sent to the door for one page. A shop that leads on to another name sends them back
     /// by four redirects, or six for a bound pass, and browsers follow twenty.
     const TRIPS: u8 = 3;
+    /// Redirects alone take no longer from one trip to the next. Whoever opens the link once more takes a moment.
+    const ONE_TRIP: u64 = 5;
 
     pub fn new(rules: GuardRules, key: SessionKey, sessions: L, keys: RoomKeys<C>) -> Self {
         let (cookie, end_cookie) = (cookie::name(&rules), cookie::end_name(&rules));
@@ -305,11 +307,12 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
     fn trips(&self, request: &GuardedRequest<'_>, now: u64) -> Trips {
         let sent = self.sent(request).filter(|sent| sent.path == ReturnPath::new(request.target));
         let trips = sent.and_then(|sent| sent.trips);
-        let before = trips.filter(|before| now.abs_diff(before.since) < Self::DOOR_PATIENCE);
-        before.map_or(Trips { since: now, count: 1 }, |Trips { since, count }| Trips {
-            since,
-            count: count.saturating_add(1),
-        })
+        let goes_on = |before: &Trips| {
+            let until = if before.count < Self::TRIPS { Self::ONE_TRIP } else { Self::DOOR_PATIENCE };
+            now.abs_diff(before.last) < until
+        };
+        let count = trips.filter(goes_on).map_or(0, |before| before.count);
+        Trips { last: now, count: count.saturating_add(1) }
     }
 
     /// What the guard remembers of a visitor whom it sent to the room.

@@ -20,17 +20,17 @@ pub(crate) struct SentVisitor {
     pub(crate) again: Option<String>,
 }
 
-/// How often somebody without a session was sent to the door for one page, and since when.
+/// How often somebody without a session was sent to the door for one page, in a row, and when last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Trips {
-    pub(crate) since: u64,
+    pub(crate) last: u64,
     pub(crate) count: u8,
 }
 
 impl Trips {
     fn read(text: &str) -> Option<Self> {
-        let (since, count) = text.split_once('-')?;
-        Some(Self { since: since.parse().ok()?, count: count.parse().ok()? })
+        let (last, count) = text.split_once('-')?;
+        Some(Self { last: last.parse().ok()?, count: count.parse().ok()? })
     }
 }
 
@@ -38,7 +38,7 @@ impl SentVisitor {
     /// The cookie's value: `sent.TRIPS.ASKED.PATH.SECRET`, and `.AGAIN` if there is one. An older guard wrote a nonce in place of the trips.
     /// It is no secret, because passes say it.
     pub(crate) fn value(&self) -> String {
-        let trips = self.trips.map(|Trips { since, count }| format!("{since}-{count}")).unwrap_or_default();
+        let trips = self.trips.map(|Trips { last, count }| format!("{last}-{count}")).unwrap_or_default();
         let browser = self.browser.map(BrowserSecret::reveal).unwrap_or_default();
         let asked = self.asked.map(|asked| asked.to_string()).unwrap_or_default();
         let path = self.path.as_ref().map(|path| URL_SAFE_NO_PAD.encode(path.as_str())).unwrap_or_default();
@@ -70,7 +70,7 @@ mod tests {
         for sent in [
             SentVisitor {
                 browser: Some(BrowserSecret::from_bytes([1; 16])),
-                trips: Some(Trips { since: 1_800_000_000, count: 2 }),
+                trips: Some(Trips { last: 1_800_000_000, count: 2 }),
                 asked: Some(7),
                 path: path.clone(),
                 again: Some("kFv3q0Yd".into()),

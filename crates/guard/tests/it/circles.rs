@@ -96,6 +96,17 @@ async fn a_shop_that_leads_to_another_name_sends_nobody_in_circles() {
     assert_eq!(location(&shop.get(&mut second, "/sale").await), DOOR, "once a minute it is tried again");
 }
 
+/// More tabs, more luck; or the door is busy, and they try the link again.
+#[tokio::test]
+async fn opening_the_same_link_again_and_again_is_no_circle() {
+    let mut shop = shop();
+    let mut browser = Browser::default();
+    for _ in 0..12 {
+        assert_eq!(location(&shop.get(&mut browser, "/sale").await), DOOR);
+        shop.pass_time(5);
+    }
+}
+
 /// The clock that remembered the last trip was an hour ahead.
 #[tokio::test]
 async fn a_clock_that_was_set_back_holds_nobody_up() {
