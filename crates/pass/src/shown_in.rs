@@ -19,8 +19,11 @@ impl ShownIn {
         let (mut accept, mut dest, mut mode) = (None, None, None);
         for (name, value) in headers {
             match name {
-                // Safari and older versions of Chrome send the second one.
-                "sec-purpose" | "purpose" if is_prefetch(value) => return Self::Nothing,
+                // Safari and older versions of Chrome send the second one, older versions of Safari and apps that show links the third,
+                // and older versions of Firefox the last.
+                "sec-purpose" | "purpose" | "x-purpose" | "x-moz" if is_prefetch(value) => {
+                    return Self::Nothing;
+                }
                 "accept" => _ = accept.get_or_insert(value),
                 "sec-fetch-dest" => _ = dest.get_or_insert(value),
                 "sec-fetch-mode" => _ = mode.get_or_insert(value),
@@ -55,7 +58,8 @@ fn names_pictures(accept: &[u8]) -> bool {
 fn is_prefetch(purpose: &[u8]) -> bool {
     purpose
         .split(|byte| b";,".contains(byte))
-        .any(|token| token.trim_ascii().eq_ignore_ascii_case(b"prefetch"))
+        .map(<[u8]>::trim_ascii)
+        .any(|token| [&b"prefetch"[..], b"preview"].iter().any(|purpose| token.eq_ignore_ascii_case(purpose)))
 }
 
 #[cfg(test)]
@@ -103,9 +107,10 @@ mod tests {
             ("document", "navigate", "prefetch", nothing),
             ("document", "navigate", "prefetch;prerender", nothing),
             ("document", "navigate", "Prefetch; anonymous-client-ip", nothing),
+            ("document", "navigate", "preview", nothing),
             ("document", "navigate", "prefetching", window),
         ] {
-            for purpose_header in ["sec-purpose", "purpose"] {
+            for purpose_header in ["sec-purpose", "purpose", "x-purpose", "x-moz"] {
                 let said = [("sec-fetch-dest", dest), ("sec-fetch-mode", mode), (purpose_header, purpose)];
                 assert_eq!(shown_to(said), expected, "{said:?}");
             }
@@ -138,9 +143,10 @@ mod tests {
     }
 
     #[test]
-    fn either_header_tells_of_a_prefetch() {
-        for prefetch in ["sec-purpose", "purpose"] {
-            let said = ["sec-purpose", "purpose"]
+    fn any_of_these_headers_tells_of_a_prefetch() {
+        let headers = ["sec-purpose", "purpose", "x-purpose", "x-moz"];
+        for prefetch in headers {
+            let said = headers
                 .map(|name| (name, if name == prefetch { "prefetch" } else { "other" }));
             assert_eq!(shown_to(said), ShownIn::Nothing, "{prefetch}");
         }

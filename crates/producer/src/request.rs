@@ -2,7 +2,7 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use http::header::USER_AGENT;
-use http::{HeaderMap, Method};
+use http::{HeaderMap, HeaderName, Method};
 use pass::{Nonce, ShownIn};
 use waitroom::ports::{Fault, PortError, PortResult};
 
@@ -95,11 +95,41 @@ impl DoorRequest<'static> {
     };
 }
 
+/// Whether a program says that it is one of those that fetch each link of a message for a preview, or each page for a search engine.
+/// Whoever only claims to be one gets no place.
+fn looks_at_links(user_agent: &str) -> bool {
+    user_agent.split([' ', '/', ';', '(', ')']).any(|word| {
+        matches!(
+            word,
+            "Applebot"
+                | "Discordbot"
+                | "Facebot"
+                | "Googlebot"
+                | "LinkedInBot"
+                | "Pinterestbot"
+                | "SkypeUriPreview"
+                | "Slackbot"
+                | "Slackbot-LinkExpanding"
+                | "TelegramBot"
+                | "Twitterbot"
+                | "WhatsApp"
+                | "bingbot"
+                | "facebookexternalhit"
+                | "redditbot"
+        )
+    })
+}
+
 impl DoorRequest<'_> {
-    /// Where the answer to a request is seen. Nobody sees the one to a `HEAD` request.
+    /// Where the answer to a request is seen. Nobody sees the one to a `HEAD` request, nor one to a program that looks what a link
+    /// leads to. Without a place, the door leads that to the waiting page, which is what a preview is to show.
     pub fn shown(method: &Method, headers: &HeaderMap) -> ShownIn {
-        let said = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-        if method == Method::HEAD { ShownIn::Nothing } else { ShownIn::of(said) }
+        const DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+        let is_look = || !headers.contains_key(DEST) && looks_at_links(Self::user_agent(headers));
+        if method == Method::HEAD || is_look() {
+            return ShownIn::Nothing;
+        }
+        ShownIn::of(headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
     }
 
     /// The browser that it comes from, by its headers.
@@ -110,5 +140,38 @@ impl DoorRequest<'_> {
     /// What the shop wants to find in the pass. Anything else than a nonce is ignored: the pass is good without it.
     pub(crate) fn nonce(&self) -> Option<Nonce> {
         self.nonce?.parse().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preview_of_a_link_is_a_look() {
+        let iphone = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 \
+                      Mobile/15E148 Safari/604.1";
+        let imessage = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_11_1) AppleWebKit/601.2.4 (KHTML, like Gecko) Version/9.0.1 \
+                        Safari/601.2.4 facebookexternalhit/1.1 Facebot Twitterbot/1.0";
+        let google = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
+        let cubot = "Mozilla/5.0 (Linux; Android 9; CUBOT_X19) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/79.0 Mobile Safari/537.36";
+        for (agent, is_look) in [
+            ("WhatsApp/2.23.20.0 A", true),
+            ("Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)", true),
+            ("TelegramBot (like TwitterBot)", true),
+            (imessage, true),
+            (google, true),
+            (iphone, false),
+            (cubot, false),
+            ("curl/8.5.0", false),
+            ("", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(USER_AGENT, agent.parse().unwrap());
+            let shown = DoorRequest::shown(&Method::GET, &headers);
+            assert_eq!(shown == ShownIn::Nothing, is_look, "{agent}");
+            headers.insert("sec-fetch-dest", "document".parse().unwrap());
+            assert_eq!(DoorRequest::shown(&Method::GET, &headers), ShownIn::Window, "a browser: {agent}");
+        }
     }
 }

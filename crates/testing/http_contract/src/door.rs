@@ -121,6 +121,8 @@ fn requests_of_nobody_take_no_place(client: &Client) {
             client.send("GET", "/beekeeper", &[("Sec-Purpose", "prefetch")]),
             client.send("GET", "/beekeeper", &[("Sec-Purpose", "prefetch;prerender")]),
             client.send("GET", "/beekeeper", &[("Purpose", "prefetch")]),
+            client.send("GET", "/beekeeper", &[("X-Purpose", "preview")]),
+            client.send("GET", "/beekeeper", &[("User-Agent", "facebookexternalhit/1.1")]),
             client.send("GET", "/beekeeper", &[("Sec-Fetch-Dest", "image"), ("Sec-Fetch-Mode", "no-cors")]),
             client.send("GET", "/beekeeper", &[("sec-fetch-dest", "script")]),
             client.send("GET", "/beekeeper", &[("SEC-FETCH-DEST", "video")]),
