@@ -27,13 +27,15 @@ function requestPermission() {
 
 let audio;
 let awake;
+let isWaiting;
 
 /** A phone that locks stops the page, so it doesn't while the visitor waits for the sound. A hidden page may not ask for it. */
 async function stayAwake() {
+  const isNeeded = () => isWaiting && isWanted("sound");
   try {
-    if (isWanted("sound")) awake = await navigator.wakeLock?.request("screen");
-    // Also if it was turned off meanwhile.
-    if (!isWanted("sound")) await awake?.release();
+    if (isNeeded()) awake = await navigator.wakeLock?.request("screen");
+    // Also if it was turned off, or the line has ended, meanwhile.
+    if (!isNeeded()) await awake?.release();
   } catch {
     // The battery is low, or the browser wants a touch first.
   }
@@ -45,8 +47,15 @@ function unlockAudio() {
   audio.resume();
 }
 
+/** The screen stays on only while the visitor waits. */
+export function setWaiting(waits) {
+  if (waits !== isWaiting) {
+    isWaiting = waits;
+    stayAwake();
+  }
+}
+
 export function restore() {
-  stayAwake();
   document.addEventListener("visibilitychange", stayAwake);
   if (isWanted("sound") && canSound) {
     for (const touch of ["pointerdown", "keydown"]) addEventListener(touch, unlockAudio, { once: true });

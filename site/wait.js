@@ -255,6 +255,7 @@ function showState(next, explanation = words.text(`${next}Hint`), details = "", 
   view.show("polls", !isTurn);
   view.show("keep", isInLine);
   view.show("choices", isInLine);
+  bell.setWaiting(isInLine || next === "turn");
   if (!isInLine) view.show("place", false);
   if (!isAway) view.setLink();
   view.setTab(isTurn || isAway || state === "paused" || state === "opening" ? `${words.text(state)} – ${room}` : room, isTurn);

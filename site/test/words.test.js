@@ -43,7 +43,9 @@ test("the forecast as text", () => {
   assert.equal(when(7, 11, "de", "de-DE"), "in 7 bis 11 Minuten, gegen 14:29 Uhr");
   assert.equal(when(60 * 20, 60 * 30), "in 20 hours to 30 hours, around Sun 15:20");
   assert.equal(when(7, 11, "ja", "ja-JP"), "7～11 分後（14:29 頃）");
-  assert.match(when(7, 11, "ar", "ar"), /^المدة المتبقية: من 7 إلى 11 دقيقة/);
+  assert.match(when(7, 11, "ar", "ar"), /^المدة المتبقية: 7 – 11 دقيقة/);
+  // After a preposition, the dual would need another ending.
+  assert.match(when(50, 118, "ar", "ar"), /^المدة المتبقية: 50 دقيقة – ساعتان/);
 });
 
 test("a time on another day has the weekday, and from a week on the date", () => {
