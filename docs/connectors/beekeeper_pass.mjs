@@ -11,11 +11,14 @@ const CLAIMS = new RegExp(`^\\{${CLAIM}(,${CLAIM})*\\}$`);
 /** The pass is wrong, or was never one. */
 export class PassRefused extends Error {}
 
+/** Nothing is wrong with the pass, but by this clock it hasn't begun. */
+export class PassEarly extends PassRefused {}
+
 /** Nothing is wrong with the pass but its age. The room gives out another one. */
 export class PassExpired extends Error {}
 
 /**
- * The claims of a good pass. Otherwise throws PassRefused or PassExpired.
+ * The claims of a good pass. Otherwise throws PassRefused or PassExpired, whose message is for a log.
  *
  * @param {string} pass
  * @param {(kid: string) => Promise<JsonWebKey | undefined>} keyOf the room's key with this id
@@ -35,7 +38,8 @@ export async function verifyPass(pass, keyOf, { room, name }, now = Date.now() /
   const { iss, aud, token_use, sub, queue_position: number = 1, nonce = "x".repeat(16), iat, nbf, exp } = claims;
   const isOurs = iss === room && aud === name && token_use === "access" && [iat, nbf, exp, number].every(Number.isInteger);
   const isWhole = isText(sub, /^[\w-]{1,128}$/) && isText(nonce, /^[\w-]{16,64}$/) && number > 0;
-  if (!isOurs || !isWhole || now + LEEWAY_SECONDS < Math.max(iat, nbf)) throw new PassRefused("not a pass for this shop, now");
+  if (!isOurs || !isWhole) throw new PassRefused("not a pass of this room's URL and name");
+  if (now + LEEWAY_SECONDS < Math.max(iat, nbf)) throw new PassEarly("not valid yet");
   if (now >= exp + LEEWAY_SECONDS) throw new PassExpired("expired");
   return claims;
 }

@@ -5,7 +5,7 @@
 //     await enterOrWait({ room: "https://room.example/prod", name: "spring-sale" });
 //   </script>
 
-import { keysById, verifyPass } from "./beekeeper_pass.mjs";
+import { keysById, PassEarly, verifyPass } from "./beekeeper_pass.mjs";
 
 /**
  * Asks the room whether this visitor is admitted. Where the browser keeps the room's cookie back, the visitor's pass decides.
@@ -14,23 +14,38 @@ import { keysById, verifyPass } from "./beekeeper_pass.mjs";
  * @param {{room: string, name: string}} options the room's URL without a slash at the end, and its short name
  */
 export async function enterOrWait({ room, name }) {
-  const pass = keptPass(name);
+  const [passItem, keysItem, pageItem] = ["pass", "keys", "page"].map((what) => `bk_${name}_${what}`);
+  const arrived = takePass();
+  if (arrived !== undefined) sessionStorage.setItem(passItem, arrived);
+  const [pass, page] = [passItem, pageItem].map((item) => sessionStorage.getItem(item));
+  // This tab sent them to the room, from the page.
+  const isBack = Boolean(arrived && page);
   const answer = await clientCheck(room);
-  const isAdmitted = answer?.allow === true || (answer?.known !== true && (await isValid(pass, { room, name })));
-  if (!isAdmitted) location.replace(`${room}/beekeeper`);
-  return isAdmitted;
+  const passDecides = answer?.known !== true;
+  // Also fetched for a pass that does not decide, because the next page may come when the room is away.
+  const keys = pass && (passDecides || arrived) ? await roomKeys(room, keysItem) : new Map();
+  const wrong = passDecides ? await wrongWith(pass, keys, { room, name }) : "the room says no";
+
+  if (answer?.allow === true || !wrong) {
+    sessionStorage.removeItem(pageItem);
+    if (isBack && page.startsWith(`${location.origin}/`) && page !== location.href) location.replace(page);
+    return true;
+  }
+  // The room would send them back with such a pass again, and so on for ever.
+  if (isBack && passDecides) return say(wrong, name);
+  if (!isBack) sessionStorage.setItem(pageItem, location.href);
+  location.replace(`${room}/beekeeper`);
+  return false;
 }
 
-/** The pass in the URL, which is taken out of it, or the one that came before in this tab. */
-function keptPass(name) {
-  const item = `bk_${name}_pass`;
+/** The pass in the URL, which is taken out of it. */
+function takePass() {
   const isPass = (pair) => pair.startsWith("bk_pass=");
   const pairs = location.search.slice(1).split("&");
   const pass = pairs.find(isPass)?.slice("bk_pass=".length);
-  if (pass === undefined) return sessionStorage.getItem(item);
-  sessionStorage.setItem(item, pass);
   const rest = pairs.filter((pair) => !isPass(pair)).join("&");
-  history.replaceState(history.state, "", location.pathname + (rest && `?${rest}`) + location.hash);
+  const url = location.pathname + (rest && `?${rest}`) + location.hash;
+  if (pass !== undefined) history.replaceState(history.state, "", url);
   return pass;
 }
 
@@ -46,13 +61,34 @@ async function clientCheck(room) {
   }
 }
 
-async function isValid(pass, { room, name }) {
-  if (!pass) return false;
+/** The room's keys, or those that were kept if it does not answer. */
+async function roomKeys(room, item) {
   try {
-    const response = await fetch(`${room}/.well-known/jwks.json`, { redirect: "error" });
-    const keys = keysById(await response.json());
-    return Boolean(await verifyPass(pass, async (kid) => keys.get(kid), { room, name }));
+    const published = await (await fetch(`${room}/.well-known/jwks.json`, { redirect: "error" })).json();
+    const keys = keysById(published);
+    if (keys.size > 0) sessionStorage.setItem(item, JSON.stringify(published));
+    return keys;
   } catch {
-    return false;
+    return keysById(JSON.parse(sessionStorage.getItem(item)) ?? { keys: [] });
   }
+}
+
+/** What is wrong with the pass, if anything. One that has not begun is good: the room signed it, so the visitor's clock is slow. */
+async function wrongWith(pass, keys, options) {
+  if (!pass) return "there is none";
+  try {
+    await verifyPass(pass, async (kid) => keys.get(kid), options);
+  } catch (error) {
+    if (!(error instanceof PassEarly)) return error.message;
+  }
+}
+
+/** Tells the visitor that their pass does not count, and you why. */
+function say(wrong, name) {
+  console.error(`The pass of the waiting room does not count here: ${wrong}. Is "${name}" its name, and is this clock right?`);
+  const words = document.createElement("p");
+  words.setAttribute("role", "alert");
+  words.textContent = "We couldn't let you in. Please check your device's date and time, and load this page again.";
+  document.body.prepend(words);
+  return false;
 }
