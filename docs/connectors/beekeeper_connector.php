@@ -42,26 +42,28 @@ final class BeekeeperConnector
             $this->redirect($target);
         }
         $wantsPage = $reads && str_contains($_SERVER['HTTP_ACCEPT'] ?? '', 'text/html');
+        $remembered = $this->first('page', fn (string $page): ?string => self::pathOf((string) BeekeeperPass::decoded($page)));
         if ($pass !== null && $wantsPage && $method === 'GET') {
             $claims = $this->passes->verify($pass);
             if (is_array($claims)) {
                 $this->setSession($claims['sub'], $claims['queue_position'] ?? null, $this->sessionSeconds);
-                $pathOf = fn (string $page): ?string => self::pathOf((string) BeekeeperPass::decoded($page));
-                $this->redirect($this->first('page', $pathOf) ?? $target);
+                $this->setCookie('page', '', 0);
+                $this->redirect($remembered ?? $target);
             }
+            error_log("the waiting room's pass opens no session: $claims"); // Never the pass itself, which may be good elsewhere.
             // An expired pass leads to the room, which gives out another one. Any other mistake would lead there for ever.
-            if ($claims === 'no keys') {
-                header('Retry-After: 30');
-                $this->refuse(503, 'Please try again soon.');
-            } elseif ($claims !== 'expired') {
-                $this->refuse(403, 'This pass is not valid here.');
-            }
+            match ($claims) {
+                'expired' => null,
+                'no keys' => $this->refuse(503, 'Please try again soon.', 'Retry-After: 30'),
+                default => $this->refuse(403, 'This pass is not valid here.'),
+            };
         }
         $door = "{$this->passes->room}/beekeeper";
         if (!$wantsPage) {
             $this->refuse(403, json_encode(['error' => 'no pass', 'room' => $door]));
         }
-        $this->setCookie('page', BeekeeperPass::encoded($target), self::DAY);
+        // An expired pass came to the room's page of the shop. The one that was asked for is remembered already.
+        $this->setCookie('page', BeekeeperPass::encoded($pass === null ? $target : $remembered ?? $target), self::DAY);
         $ended = $this->first('ended', fn (string $id): ?string => preg_match('/^[\w-]{1,128}$/D', $id) === 1 ? $id : null);
         $this->redirect($door . ($ended === null ? '' : "?again=$ended"));
     }
@@ -92,8 +94,7 @@ final class BeekeeperConnector
     /** The path, unless a browser could take it for the URL of another site, or a header for more than a URL. */
     private static function pathOf(string $text): ?string
     {
-        $isPath = preg_match('~^/(?!/)[\x21-\x5b\x5d-\x7e]*$~D', $text) === 1 && strlen($text) <= self::LONGEST_PATH;
-        return $isPath ? $text : null;
+        return strlen($text) <= self::LONGEST_PATH && preg_match('~^/(?!/)[\x21-\x5b\x5d-\x7e]*$~D', $text) === 1 ? $text : null;
     }
 
     /** What the first good one says of the first four cookies with this name. PHP's own $_COOKIE changes names and values. */
@@ -140,10 +141,10 @@ final class BeekeeperConnector
         exit;
     }
 
-    private function refuse(int $status, string $text): never
+    private function refuse(int $status, string $text, string ...$more): never
     {
         http_response_code($status);
-        header('Content-Type: text/plain; charset=utf-8');
+        array_map(header(...), ['Content-Type: text/plain; charset=utf-8', ...$more]);
         exit($text);
     }
 }

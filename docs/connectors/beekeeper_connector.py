@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+import logging
 import re
 import time
 from typing import NamedTuple
@@ -54,24 +55,28 @@ class Connector:
         if session:
             return redirect(target) if pass_ and reads else session
         wants_page = reads and "text/html" in accept
+        remembered = next(filter(None, map(decoded_path, values("page"))), None)
         if pass_ and wants_page and method == "GET":
             try:
                 claims = self.passes.verify(pass_)
                 visitor = Visitor(claims["sub"], claims.get("queue_position"))
                 set_session = self.set_session(visitor, self.session_seconds)
-                remembered = next(filter(None, map(decoded_path, values("page"))), None)
-                return redirect(remembered or target, set_session)
+                return redirect(remembered or target, set_session, self.set_cookie("page", "", 0))
             except NoKeys:
                 return answer("503 Service Unavailable", "Please try again soon.", ("Retry-After", "30"))
-            except PassExpired:
-                pass  # The room gives out another one. Any other mistake would lead there for ever.
-            except PassRefused:
-                return answer("403 Forbidden", "This pass is not valid here.")
+            except (PassExpired, PassRefused) as error:
+                # Never the pass itself, which may be good elsewhere.
+                logging.getLogger(__name__).error("the waiting room's pass opens no session: %s", error)
+                # An expired pass leads to the room, which gives out another one. Any other mistake would lead there for ever.
+                if isinstance(error, PassRefused):
+                    return answer("403 Forbidden", "This pass is not valid here.")
         if not wants_page:
             return answer("403 Forbidden", json.dumps({"error": "no pass", "room": self.door}))
         ended = next((value for value in values("ended") if re.fullmatch("[A-Za-z0-9_-]{1,128}", value)), None)
         door = f"{self.door}?again={ended}" if ended else self.door
-        return redirect(door, self.set_cookie("page", encoded(target.encode()), DAY))
+        # An expired pass came to the room's page of the shop. The one that was asked for is remembered already.
+        page = (pass_ and remembered) or target
+        return redirect(door, self.set_cookie("page", encoded(page.encode()), DAY))
 
     def answered(self, visitor: Visitor | None, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
         """The headers of the shop's answer. If they end the visit, the room gives the visitor a new place when they come again,

@@ -25,16 +25,16 @@ final class BeekeeperPass
     ) {
     }
 
-    /** The claims of a good pass, or why it is none: "expired", "no keys" or "refused". */
+    /** The claims of a good pass, or why it is none: "expired", "no keys", or in other words, for a log. */
     public function verify(string $pass): array|string
     {
         $parts = explode('.', $pass);
         if (count($parts) !== 3 || strlen($pass) > self::LONGEST_PASS) {
-            return 'refused';
+            return 'not a pass';
         }
         [$header, $text, $signature] = array_map(self::decoded(...), $parts);
         if (preg_match(self::HEADER, (string) $header, $named) !== 1 || $text === null || $signature === null) {
-            return 'refused';
+            return 'not a pass';
         }
         $keys = $this->keys($named[1]);
         if ($keys === []) {
@@ -42,12 +42,12 @@ final class BeekeeperPass
         }
         $key = $keys[$named[1]] ?? null;
         if ($key === null || openssl_verify("$parts[0].$parts[1]", $signature, self::pem($key), OPENSSL_ALGO_SHA256) !== 1) {
-            return 'refused';
+            return 'not signed by this room';
         }
         $claims = preg_match(self::CLAIMS, $text) === 1 ? json_decode($text, true) : [];
         // A name that stood there twice is now written once.
         if (json_encode($claims, JSON_UNESCAPED_SLASHES) !== $text) {
-            return 'refused';
+            return 'not spelled as a room spells its passes';
         }
         $says = fn (string $name, mixed $otherwise = null): mixed => $claims[$name] ?? $otherwise;
         $isOurs = [$says('iss'), $says('aud'), $says('token_use')] === [$this->room, $this->name, 'access'];
@@ -55,10 +55,10 @@ final class BeekeeperPass
         $texts = [[$says('sub'), '{1,128}'], [$says('nonce', str_repeat('x', 16)), '{16,64}']];
         $isWrong = fn (array $text): bool => !is_string($text[0]) || preg_match("/^[A-Za-z0-9_-]$text[1]$/D", $text[0]) !== 1;
         if (!$isOurs || array_filter($numbers, is_int(...)) !== $numbers || $numbers[3] === 0 || array_filter($texts, $isWrong)) {
-            return 'refused';
+            return "not a pass of this room's URL and name";
         }
         if (time() + self::LEEWAY_SECONDS < max($claims['iat'], $claims['nbf'])) {
-            return 'refused';
+            return 'not valid yet';
         }
         return time() >= $claims['exp'] + self::LEEWAY_SECONDS ? 'expired' : $claims;
     }
@@ -70,27 +70,36 @@ final class BeekeeperPass
             return self::byId($this->given);
         }
         $file = fopen($this->keyFile, 'c+');
-        flock($file, LOCK_EX);
-        $kept = json_decode((string) stream_get_contents($file), true) ?? ['keys' => [], 'fetched' => 0, 'asked' => 0];
-        // A clock that was set back must not stop this until it has caught up.
-        $ago = fn (string $when): int => abs(time() - $kept[$when]);
-        $isKnown = $ago('fetched') < 300 && isset(self::byId($kept)[$kid]);
-        if (!$isKnown && $ago('asked') >= ($kept['keys'] === [] ? 5 : 60)) {
-            $kept['asked'] = time();
+        // Half a file is no JSON, and says nothing.
+        $kept = fn (): array => json_decode((string) stream_get_contents($file, null, 0), true)
+            ?? ['keys' => [], 'fetched' => 0, 'asked' => 0];
+        $known = $kept();
+        // Whoever has a known key does not wait while somebody else asks.
+        $wait = isset(self::byId($known)[$kid]) ? LOCK_EX | LOCK_NB : LOCK_EX;
+        if ($this->shouldAsk($known, $kid) && flock($file, $wait) && $this->shouldAsk($known = $kept(), $kid)) {
             $context = stream_context_create(['http' => ['timeout' => 5, 'follow_location' => 0]]);
             $url = "$this->room/.well-known/jwks.json";
             $published = json_decode((string) @file_get_contents($url, false, $context, 0, self::LARGEST_KEYS), true);
             if (self::byId($published) !== []) {
-                $kept = ['keys' => $published['keys'], 'fetched' => time(), 'asked' => time()];
+                $known = ['keys' => $published['keys'], 'fetched' => time()];
             } else {
                 error_log("could not fetch the keys of the waiting room $this->room"); // Keys that are known stay.
             }
             ftruncate($file, 0);
             rewind($file);
-            fwrite($file, json_encode($kept));
+            // From now on, or whoever has waited would ask again, and the next one after them.
+            fwrite($file, json_encode(['asked' => time()] + $known));
         }
         fclose($file);
-        return self::byId($kept);
+        return self::byId($known);
+    }
+
+    private function shouldAsk(array $known, string $kid): bool
+    {
+        // A clock that was set back must not stop this until it has caught up.
+        $ago = fn (string $when): int => abs(time() - $known[$when]);
+        $isKnown = $ago('fetched') < 300 && isset(self::byId($known)[$kid]);
+        return !$isKnown && $ago('asked') >= ($known['keys'] === [] ? 5 : 60);
     }
 
     /** The keys that sign passes in what the room publishes. Of two with the same id, the first counts. */

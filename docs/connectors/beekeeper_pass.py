@@ -46,7 +46,7 @@ class PassVerifier:
         self.lock = threading.Lock()
 
     def verify(self, pass_: str) -> dict:
-        """The claims of a good pass. Otherwise raises PassRefused, PassExpired or NoKeys."""
+        """The claims of a good pass. Otherwise raises PassRefused or PassExpired, whose message is for a log, or NoKeys."""
         parts = pass_.split(".")
         if len(parts) != 3 or len(pass_) > LONGEST_PASS:
             raise PassRefused("not a pass")
@@ -67,20 +67,25 @@ class PassVerifier:
         known = {"iss": self.room, "aud": self.name, "token_use": "access"}
         is_ours = known.items() <= claims.items() and all(isinstance(value, int) for value in numbers)
         is_whole = is_text(claims.get("sub"), 1, 128) and is_text(nonce, 16, 64) and number != 0
-        if not is_ours or not is_whole or time.time() + LEEWAY_SECONDS < max(claims["iat"], claims["nbf"]):
-            raise PassRefused("not a pass for this shop, now")
+        if not is_ours or not is_whole:
+            raise PassRefused("not a pass of this room's URL and name")
+        if time.time() + LEEWAY_SECONDS < max(claims["iat"], claims["nbf"]):
+            raise PassRefused("not valid yet")
         if time.time() >= claims["exp"] + LEEWAY_SECONDS:
             raise PassExpired("expired")
         return claims
 
     def key(self, kid: str):
-        with self.lock:
-            if not self.given and self.should_ask(kid):
-                self.asked = time.monotonic()
-                self.fetch()
-            if not self.keys:
-                raise NoKeys
-            return self.keys[kid]
+        # Whoever has a known key doesn't wait while somebody else asks.
+        if not self.given and self.should_ask(kid) and self.lock.acquire(blocking=kid not in self.keys):
+            try:
+                if self.should_ask(kid):
+                    self.fetch()
+            finally:
+                self.lock.release()
+        if not self.keys:
+            raise NoKeys
+        return self.keys[kid]
 
     def should_ask(self, kid: str) -> bool:
         """Every five minutes, or for an unknown key id, but at most once a minute."""
@@ -97,6 +102,9 @@ class PassVerifier:
                 self.keys, self.fetched = keys, time.monotonic()
         except (OSError, ValueError, KeyError, TypeError) as error:
             logging.getLogger(__name__).error("could not fetch the keys of %s: %s", self.room, error)
+        finally:
+            # Not before: whoever has waited for this would ask again, and the next one after them.
+            self.asked = time.monotonic()
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):

@@ -67,20 +67,26 @@ export function waitingRoom({ room, name, secret, sessionSeconds = 3600, https =
     response.set("Cache-Control", "no-store");
     if (session) return response.redirect(302, target);
     const wantsPage = reads && /text\/html/.test(request.get("Accept") ?? "");
+    const remembered = cookiesOf(request, `${prefix}_page`).map(pageOf).find(Boolean);
     if (pass && wantsPage && request.method === "GET") {
       try {
         const claims = await verifyPass(pass, (kid) => published.key(kid), { room, name });
         setSession(response, claims.sub, claims.queue_position, sessionSeconds);
-        return response.redirect(302, cookiesOf(request, `${prefix}_page`).map(pageOf).find(Boolean) ?? target);
+        setCookie(response, "page", "", 0);
+        return response.redirect(302, remembered ?? target);
       } catch (error) {
         if (error instanceof NoKeys) return response.status(503).set("Retry-After", "30").send("Please try again soon.");
+        if (!(error instanceof PassRefused || error instanceof PassExpired)) return next(error);
+        // Never the pass itself, which may be good elsewhere.
+        console.error(`the waiting room's pass opens no session: ${error.message}`);
         // An expired pass leads to the room, which gives out another one. Any other mistake would lead there for ever.
         if (error instanceof PassRefused) return response.status(403).send("This pass is not valid here.");
-        if (!(error instanceof PassExpired)) return next(error);
       }
     }
     if (!wantsPage) return response.status(403).json({ error: "no pass", room: `${room}/beekeeper` });
-    setCookie(response, "page", Buffer.from(target).toString("base64url"), DAY);
+    // An expired pass came to the room's page of the shop. The one that was asked for is remembered already.
+    const page = (pass && remembered) || target;
+    setCookie(response, "page", Buffer.from(page).toString("base64url"), DAY);
     const ended = cookiesOf(request, `${prefix}_ended`).find((subject) => /^[\w-]{1,128}$/.test(subject));
     return response.redirect(302, `${room}/beekeeper${ended ? `?again=${ended}` : ""}`);
   };

@@ -58,7 +58,7 @@ pub struct RequestVector {
 pub enum Expected {
     /// The shop answers.
     Enters(Visitor),
-    /// A redirect within the shop, with a session if the visitor had none.
+    /// A redirect within the shop, with a session if the visitor had none. Then the page that was remembered is forgotten.
     Cleaned {
         location: String,
         opens_session: bool,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use connectors::{Answer, Shop, ShopsRoom, VectorKey};
+use connectors::{Answer, Shop, ShopsRoom, VectorKey, Vectors};
 use serde_json::{Value, json};
 
 /// A room that publishes keys, and counts how often they are asked for. It runs until the test process ends.
@@ -185,5 +185,30 @@ fn keys_are_fetched_once_and_known_ones_serve_while_the_room_is_away() {
             assert_eq!((status(&current), status(&stranger)), (302, 403), "{}", shop.language);
         }
         assert_eq!(asked(), before, "{}: an unknown key is asked for once a minute", shop.language);
+    }
+}
+
+/// The test's shops in PHP and WSGI answer one request at a time.
+#[test]
+#[ignore = "needs Node.js, Python and PHP: cargo xtask test connectors"]
+fn those_who_wait_for_the_keys_do_not_wait_one_after_another() {
+    let vectors = Vectors::read().unwrap();
+    let target = format!("/?bk_pass={}", vectors.passes[0].pass);
+    for language in ["express", "asgi"] {
+        // It takes connections, and never answers. A shop gives up after five seconds.
+        let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let url = format!("http://{}", silent.local_addr().unwrap());
+        let (name, secret) = (&vectors.name, &vectors.secret);
+        let shop = Shop::start(language, ShopsRoom { url: &url, name, secret, keys: "" }).unwrap();
+        let (port, began) = (shop.port(), Instant::now());
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let answer = Answer::of(port, "GET", &target, "text/html", "").unwrap();
+                    assert_eq!(answer.status, 503, "{language}");
+                });
+            }
+        });
+        assert!(began.elapsed() < Duration::from_secs(9), "{language}: {:?}", began.elapsed());
     }
 }
