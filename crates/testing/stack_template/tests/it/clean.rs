@@ -1,5 +1,6 @@
 //! AWS's own tools accept the template, and `sam build` builds it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -133,6 +134,40 @@ fn api_gateway_takes_the_jwt_authorizers() {
         fs::write(&slip, text.replacen(right, wrong, 1)).unwrap();
         assert!(!check("apigateway", &slip).status.success(), "{wrong}");
     }
+}
+
+/// Says of each method of an API whether it is for visitors with a pass only.
+const METHODS: &str = r#"
+import json, sys, yaml
+
+class Loader(yaml.SafeLoader):
+    pass
+Loader.add_multi_constructor("!", lambda loader, tag, node: "something")
+
+resources = yaml.load(open(sys.argv[1]), Loader)["Resources"].values()
+methods = [resource["Properties"] for resource in resources if resource["Type"].endswith(("::Route", "::Method"))]
+name = lambda method: method.get("HttpMethod") or method["RouteKey"].split()[0]
+print(json.dumps({name(method): method["AuthorizationType"] for method in methods}))
+"#;
+
+/// A browser asks it before each request with a pass in a header. API Gateway answers for an HTTP API, unless there is a route for it.
+#[test]
+#[ignore = "needs pyyaml: cargo xtask test stack_template"]
+fn a_preflight_needs_no_pass_and_every_other_request_does() {
+    let model = Venv::with("api-model", &["botocore==1.44.5", "pyyaml==6.0.3"]).unwrap();
+    let methods = |template: &Path| -> BTreeMap<String, String> {
+        let output = Command::new(model.python()).args(["-c", METHODS]).arg(template).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let templates: Vec<_> = authorizers().collect();
+    let [http, rest] = [&templates[0], &templates[1]].map(|template| methods(template));
+    let with_pass =
+        ["DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"].map(|method| (method.to_owned(), "JWT".to_owned()));
+    assert_eq!(http, BTreeMap::from(with_pass));
+    let of_rest =
+        [("ANY", "JWT"), ("OPTIONS", "NONE")].map(|(method, kind)| (method.to_owned(), kind.to_owned()));
+    assert_eq!(rest, BTreeMap::from(of_rest));
 }
 
 /// Prints the name of the API deployment that SAM creates for the template on standard input.
