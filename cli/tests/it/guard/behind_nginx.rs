@@ -361,6 +361,24 @@ fn behind_nginx_the_shop_ends_a_session_and_its_last_page_still_comes() {
     assert_eq!(subject_of(&other), theirs, "the other one goes on");
 }
 
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn a_page_of_the_shop_for_which_nginx_asks_for_a_password_still_does() {
+    let room = room();
+    let guard = Guard::of(&room, &[]);
+    let arrival = "        location = /_beekeeper/arrival {\n";
+    let staff =
+        "location /staff { auth_basic staff; auth_basic_user_file /dev/null; proxy_pass http://shop; }";
+    let with_staff = [(arrival, &*format!("{staff}\n{arrival}"))];
+    let nginx =
+        Nginx::in_front_of_shop(guard.port(), "location / { return 200 shop; }", &with_staff).unwrap();
+    let session = enter(&nginx, &pass(&room));
+    let asked = visit(&nginx, "/staff", &["--header", &session]);
+    assert_eq!((status(&asked), header(&asked, "location")), ("401", None), "{asked}");
+    assert_eq!(header(&asked, "www-authenticate"), Some("Basic realm=\"staff\""), "{asked}");
+    assert!(visit(&nginx, "/", &["--header", &session]).ends_with("shop"), "the others don't");
+}
+
 /// The blocks that the guides add to the shipped configuration.
 #[test]
 #[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
