@@ -146,8 +146,7 @@ mod tests {
     fn any_of_these_headers_tells_of_a_prefetch() {
         let headers = ["sec-purpose", "purpose", "x-purpose", "x-moz"];
         for prefetch in headers {
-            let said = headers
-                .map(|name| (name, if name == prefetch { "prefetch" } else { "other" }));
+            let said = headers.map(|name| (name, if name == prefetch { "prefetch" } else { "other" }));
             assert_eq!(shown_to(said), ShownIn::Nothing, "{prefetch}");
         }
     }

@@ -21,7 +21,8 @@ use std::sync::atomic::Ordering;
 use pass::KeyRecord;
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata};
 use waitroom::{
-    AuditEntry, AuditNote, AuditSubject, Author, Epoch, KeptReport, LineCounts, LineProgress, LineTotals, Place, Plan, Room, Stock, Timestamp, Window,
+    AuditEntry, AuditNote, AuditSubject, Author, Epoch, KeptReport, LineCounts, LineProgress, LineTotals,
+    Place, Plan, Room, Stock, Timestamp, Window,
 };
 
 use crate::format::Format;
@@ -96,7 +97,9 @@ fn complete(
     let (backup, transaction) = (database.begin_read()?, database.begin_write()?);
     let mut tables = Tables::of(&transaction);
     let restored = match replaced.zip(from.as_ref()) {
-        Some((replaced, from)) => merge_tables(&mut tables, &backup, replaced, from, now).map_err(unreadable)?,
+        Some((replaced, from)) => {
+            merge_tables(&mut tables, &backup, replaced, from, now).map_err(unreadable)?
+        }
         None => Restored { waiting, admissions, ..Restored::default() },
     };
     skip_plans(&mut tables, from.as_ref(), now).map_err(unreadable)?;

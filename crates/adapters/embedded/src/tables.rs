@@ -10,8 +10,8 @@ use redb::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, AuditNote, Epoch, HelpCall, HelpCode, LineTotals, MinuteRecord, Place, Room,
-    SliceId, Ticket, Timestamp, Token,
+    Admission, AdmittedBy, AuditEntry, AuditNote, Epoch, HelpCall, HelpCode, LineTotals, MinuteRecord, Place,
+    Room, SliceId, Ticket, Timestamp, Token,
 };
 
 /// Why a table could not be read or written.

@@ -48,7 +48,8 @@ impl<'a> OrderQuestion<'a> {
                 Self::new("Let them in?", |status, _| releasing(*visitors, status))
             }
             Order::On => Self::new("Let them in?", |status, _| {
-                let asked = if status.room.observes_once_on() { observing(status) } else { reopening(status) };
+                let asked =
+                    if status.room.observes_once_on() { observing(status) } else { reopening(status) };
                 asked.filter(|_| !status.room.releases())
             }),
             Order::OpenAt { at } => {
@@ -203,7 +204,10 @@ fn reopening(status: &Status) -> Option<String> {
 /// Whom a room would let in that observes, once it's on.
 fn observing(status: &Status) -> Option<String> {
     let name = &status.room.settings.room;
-    letting_all_in(status, &format!("at once, because it observes; for a line, first: `beekeeper mode {name} line`"))
+    letting_all_in(
+        status,
+        &format!("at once, because it observes; for a line, first: `beekeeper mode {name} line`"),
+    )
 }
 
 /// What an opening ahead would do to those who enter the shop now, if somebody does.
@@ -243,8 +247,6 @@ fn opening(status: &Status, at: Timestamp, now: Timestamp) -> Option<String> {
 fn open_shop(room: &Room) -> Option<&'static str> {
     if room.lets_everybody_through() {
         Some("is off, so everybody enters the shop")
-    } else if room.observes() {
-        Some("observes, so everybody enters the shop")
     } else if room.releases() && room.lets_straight_in() {
         Some("lets newcomers straight into the shop")
     } else {
@@ -314,7 +316,10 @@ fn selling(status: &Status, size: StockSize) -> String {
 /// Nothing of a room without a stock.
 fn withdrawing(status: &Status) -> Option<String> {
     let stock = status.room.stock?;
-    let left = status.line.left.map_or_else(String::new, |left| format!(", of which {} are left", words::count(left)));
+    let left = status
+        .line
+        .left
+        .map_or_else(String::new, |left| format!(", of which {} are left", words::count(left)));
     Some(format!(
         "the stock of {}{left} would be withdrawn from {}, which then lets in everybody who waits; `beekeeper close --after` orders \
          another",
@@ -402,7 +407,10 @@ mod tests {
         status.room.sell(5000.try_into().unwrap());
         status.line.left = Some(1800);
         let asked = told(&Order::CloseNever, &status);
-        assert!(asked.starts_with("the stock of 5,000, of which 1,800 are left, would be withdrawn"), "{asked}");
+        assert!(
+            asked.starts_with("the stock of 5,000, of which 1,800 are left, would be withdrawn"),
+            "{asked}"
+        );
     }
 
     #[test]
@@ -412,10 +420,16 @@ mod tests {
         assert_eq!(Consequence::of(&Order::On, &status, NOW), None, "a line goes on");
         status.room.settings.mode = Mode::Observe;
         let asked = told(&Order::On, &status);
-        assert!(asked.contains("4,000 visitors wait") && asked.contains("all of them would enter at once"), "{asked}");
+        assert!(
+            asked.contains("4,000 visitors wait") && asked.contains("all of them would enter at once"),
+            "{asked}"
+        );
         let at = NOW + Duration::from_mins(10);
         let ahead = told(&Order::OpenAt { at }, &status);
-        assert!(ahead.contains("then all of them would enter at once; for a line, first: `beekeeper mode"), "{ahead}");
+        assert!(
+            ahead.contains("then all of them would enter at once; for a line, first: `beekeeper mode"),
+            "{ahead}"
+        );
         status.room.state = RoomState::On;
         assert_eq!(Consequence::of(&Order::On, &status, NOW), None, "they enter already");
     }
@@ -538,7 +552,6 @@ mod tests {
         assert_eq!(asked(&status, BEFORE_A_SALE), None, "the usual time");
         status.room.state = RoomState::On;
         for (mode, quiet, open) in [
-            (Mode::Observe, false, "spring-sale observes, so everybody enters the shop; from now on"),
             (Mode::Overflow, true, "spring-sale lets newcomers straight into the shop; from now on"),
             (Mode::Overflow, false, "spring-sale lets newcomers straight into the shop; from now on"),
         ] {

@@ -134,10 +134,10 @@ mod tests {
     #[test]
     fn a_room_that_observes_is_none_that_is_ready_for_a_sale() {
         let warned = |state| {
-            let mut examined = configured(Some(example::suffering()));
-            let status = examined.status.as_mut().unwrap().as_mut().unwrap();
+            let (mut examined, mut status) = (configured(None), example::suffering());
             (status.room.settings.mode, status.room.state) = (waitroom::Mode::Observe, state);
-            check(&examined).iter().any(|check| check.text.contains("everybody passes to the shop"))
+            examined.status = Ok(Some(status));
+            check(&examined).iter().any(|check| check.found.contains("everybody passes to the shop"))
         };
         assert!(warned(RoomState::On) && warned(RoomState::Paused) && !warned(RoomState::Off));
     }

@@ -8,7 +8,6 @@ use super::kept_records::KeptRecords;
 use super::minutes::{ReportedMinute, busy, has_whole_event, is_of_rehearsals, last_event};
 use super::summary::ReportSummary;
 
-
 /// How far back the last event is looked for, step by step: on AWS, each minute of the history costs a read.
 const LOOKED_BACK: [Duration; 4] =
     [Duration::from_hours(6), Duration::from_hours(24), Duration::from_hours(4 * 24), MinuteRecord::KEPT];

@@ -125,7 +125,7 @@ pub(crate) fn set_states(minutes: &mut [ReportedMinute], lines: &[HistoryLine], 
     let began_over = minutes.first().is_some_and(was_over);
     for ending in endings(minutes) {
         let told_before = ending.start == 0 && began_over;
-        for minute in &mut minutes[ending].iter_mut().skip(usize::from(!told_before)) {
+        for minute in minutes[ending].iter_mut().skip(usize::from(!told_before)) {
             minute.count.waiting = 0;
         }
     }

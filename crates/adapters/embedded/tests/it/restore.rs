@@ -10,11 +10,12 @@ use port_contracts::slices::plan_from;
 use port_contracts::visitor::{admission, visitor};
 use tempfile::TempDir;
 use waitroom::ports::{
-    ActiveVisitors, Admissions, Admitted, AuditTrail, ConsumerRun, EntryCount, GuardReports, LineBack, MinuteLog, Plans,
-    RoomAdmin, RoomReader, Slices, StockCount, Taken, TicketCounter,
+    ActiveVisitors, Admissions, Admitted, AuditTrail, ConsumerRun, EntryCount, GuardReports, LineBack,
+    MinuteLog, Plans, RoomAdmin, RoomReader, Slices, StockCount, Taken, TicketCounter,
 };
 use waitroom::{
-    AuditNote, AuditSubject, AuditedChange, Author, KeptReport, LineTotals, Place, Plan, Rate, Room, SliceId, Timestamp,
+    AuditNote, AuditSubject, AuditedChange, Author, KeptReport, LineTotals, Place, Plan, Rate, Room, SliceId,
+    Timestamp,
 };
 
 use crate::support::TestStore;
