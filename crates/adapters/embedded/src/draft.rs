@@ -7,15 +7,15 @@ use std::time::Duration;
 use redb::{ReadableTable, WriteTransaction};
 use waitroom::ports::Admitted;
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, AuditNote, AuditedChange, Author, Epoch, HelpCall, HelpCode,
-    LineCounts, LineProgress, LineTotals, Place, Room, Stock, Timestamp, Token,
+    Admission, AdmittedBy, AuditEntry, AuditedChange, Author, Epoch, HelpCall, HelpCode, LineCounts,
+    LineProgress, LineTotals, Place, Room, Stock, Timestamp, Token,
 };
 
 use crate::format::Format;
 use crate::line::{self, LineEnd};
 use crate::tables::{
     TableError, Tables, decode_admission, decode_call, encode_admission, encode_call, joined_at,
-    record_slices, single, slice_key, to_json, unrecorded,
+    record_slices, single, slice_key, unrecorded,
 };
 
 /// How precisely the time is kept at which visitors joined.

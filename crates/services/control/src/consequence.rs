@@ -319,7 +319,7 @@ fn withdrawing(status: &Status) -> Option<String> {
     let left = status
         .line
         .left
-        .map_or_else(String::new, |left| format!(", of which {} are left", words::count(left)));
+        .map_or_else(String::new, |left| format!(", of which {} are left", words::count(left.into())));
     Some(format!(
         "the stock of {}{left} would be withdrawn from {}, which then lets in everybody who waits; `beekeeper close --after` orders \
          another",

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use waitroom::{MinuteRecord, RoomId, Timestamp};
 
 use super::kept_records::KeptRecords;
-use super::minutes::{ReportedMinute, busy, has_whole_event, is_of_rehearsals, last_event};
+use super::minutes::{MINUTE, ReportedMinute, busy, has_whole_event, is_of_rehearsals, last_event};
 use super::summary::ReportSummary;
 
 /// How far back the last event is looked for, step by step: on AWS, each minute of the history costs a read.

@@ -143,7 +143,7 @@ fn the_audit_trail_says_which_orders_a_restore_takes_back() {
     let backup = Backup::of(&test);
     let [before, after] = [test.store.kept_room().settings.rate, Rate::new(1234).unwrap()];
     let note = AuditNote::new(Author::new("anna"), AuditSubject::Rate);
-    block_on(test.store.change("set the rate", note, |room| room.settings.rate = after)).unwrap();
+    block_on(test.store.change("set the rate", note, move |room| room.settings.rate = after)).unwrap();
     backup.restore(&test).unwrap();
     let test = backup.opened();
     let changes: Vec<_> = block_on(test.store.entries(9)).unwrap();
