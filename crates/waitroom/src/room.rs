@@ -971,7 +971,7 @@ mod tests {
         room = room.changed(at(5000), LEAD_TIME, |room| room.set_quiet(true));
         let closed = Arc::new(room).at(at(60_000));
         assert_eq!((closed.state, closed.quiet), (RoomState::Closed, false));
-        assert_eq!(closed.valve_at(at(60_000)).valve, closed.valve());
+        assert_eq!(closed.valve_at(at(61_000)).valve, closed.valve());
         let quiet = closed.changed(at(200_000), LEAD_TIME, |room| room.set_quiet(true));
         assert_eq!(quiet.valve_at(at(210_000)).valve, Valve::Closed);
         assert!(Arc::new(quiet).at(at(220_000)).quiet, "and stays so");

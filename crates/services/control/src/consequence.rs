@@ -319,7 +319,7 @@ fn withdrawing(status: &Status) -> Option<String> {
     let left = status
         .line
         .left
-        .map_or_else(String::new, |left| format!(", of which {} are left", words::count(left.into())));
+        .map_or_else(String::new, |left| format!(" ({} are left)", words::count(left.into())));
     Some(format!(
         "the stock of {}{left} would be withdrawn from {}, which then lets in everybody who waits; `beekeeper close --after` orders \
          another",
@@ -407,10 +407,7 @@ mod tests {
         status.room.sell(5000.try_into().unwrap());
         status.line.left = Some(1800);
         let asked = told(&Order::CloseNever, &status);
-        assert!(
-            asked.starts_with("the stock of 5,000, of which 1,800 are left, would be withdrawn"),
-            "{asked}"
-        );
+        assert!(asked.starts_with("the stock of 5,000 (1,800 are left) would be withdrawn"), "{asked}");
     }
 
     #[test]
