@@ -11,30 +11,27 @@ use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
 pub(crate) fn run(history: &History, json: bool) -> Result<()> {
-    block_on(async {
-        let room = RoomHandle::find_to_read(&history.which).await?.room;
-        if history.minutes {
-            let since = room.transport.now() - history.since;
-            let minutes = MinuteCount::from_records(&room.minutes(since).await?, since);
-            if json {
-                return say_json(&minutes);
-            }
-            let busy: Vec<_> = minutes.iter().filter(|minute| !minute.is_idle()).collect();
-            if busy.is_empty() {
-                let nobody = format!("nobody came to {} in this time", room.name);
-                note(&format!("{nobody}; a minute is recorded when it ends"));
-            }
-            return busy.into_iter().try_for_each(|minute| Ok(say(&minute_line(minute))?));
-        }
+    // First read all of it: whoever prints into a pager may look at that for long, and no room starts while its file is read.
+    let (lines, nobody) = block_on(read(history, json))?;
+    if lines.is_empty() && !json {
+        note(&nobody);
+    }
+    lines.iter().try_for_each(|line| Ok(say(line)?))
+}
+
+/// The lines, and what to say if there are none.
+async fn read(history: &History, json: bool) -> Result<(Vec<String>, String)> {
+    let room = RoomHandle::find_to_read(&history.which).await?.room;
+    if !history.minutes {
         let changes = changes(&room, history.limit).await?;
-        if json {
-            return say_json(&changes);
-        }
-        if changes.is_empty() {
-            note(&format!("no orders yet for {}", room.name));
-        }
-        changes.iter().try_for_each(|change| Ok(say(&change.line())?))
-    })
+        let lines = if json { as_json(&changes)? } else { changes.iter().map(HistoryLine::line).collect() };
+        return Ok((lines, format!("no orders yet for {}", room.name)));
+    }
+    let since = room.transport.now() - history.since;
+    let minutes = MinuteCount::from_records(&room.minutes(since).await?, since);
+    let busy = || minutes.iter().filter(|minute| !minute.is_idle());
+    let lines = if json { as_json(&minutes)? } else { busy().map(minute_line).collect() };
+    Ok((lines, format!("nobody came to {} in this time; a minute is recorded when it ends", room.name)))
 }
 
 /// The latest changes, oldest first.
@@ -43,6 +40,6 @@ async fn changes(room: &OperatedRoom, most: u16) -> Result<Vec<HistoryLine>> {
     Ok(changes.split_off(changes.len().saturating_sub(most.into())))
 }
 
-fn say_json(lines: &[impl Serialize]) -> Result<()> {
-    lines.iter().try_for_each(|line| Ok(say(&serde_json::to_string(line)?)?))
+fn as_json(lines: &[impl Serialize]) -> Result<Vec<String>> {
+    lines.iter().map(|line| Ok(serde_json::to_string(line)?)).collect()
 }

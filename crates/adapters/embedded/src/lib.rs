@@ -114,7 +114,7 @@ impl EmbeddedStore {
         }
         let open = {
             let path = path.clone();
-            move || open_file(&path)
+            move || open_file(&path, false)
         };
         let lead_time = ValveSchedule::LEAD_TIME_IN_ONE_PROCESS;
         let (store, committer) =
@@ -275,7 +275,7 @@ fn builder() -> Builder {
 /// Begins a store. It has its name once it's whole: what a kill or a full disk leaves of it would never open.
 fn begin(directory: &Path, path: &Path, first: &Room) -> Result<(), redb::Error> {
     let unfinished = Unfinished::of(directory);
-    create_tables(&open_file(unfinished.path())?, first).map_err(unreadable)?;
+    create_tables(&open_file(unfinished.path(), true)?, first).map_err(unreadable)?;
     match fs::hard_link(unfinished.path(), path) {
         Ok(()) => Ok(fs::File::open(directory)?.sync_all()?),
         // Another process was first.
@@ -284,16 +284,16 @@ fn begin(directory: &Path, path: &Path, first: &Room) -> Result<(), redb::Error>
         Err(error)
             if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported) =>
         {
-            Ok(())
+            Ok(drop(open_file(path, true)?))
         }
         Err(error) => Err(error.into()),
     }
 }
 
 /// Readable by this user only: a token is enough to take a visitor's place, and the file has the signing keys.
-fn open_file(path: &Path) -> Result<Database, DatabaseError> {
+fn open_file(path: &Path, is_new: bool) -> Result<Database, DatabaseError> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    options.read(true).write(true).create(is_new).truncate(false).mode(0o600);
     let file = options.open(path).map_err(|error| DatabaseError::Storage(error.into()))?;
     tighten(&file);
     forget_cached(&file);

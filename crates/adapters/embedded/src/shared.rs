@@ -153,22 +153,23 @@ impl SharedState {
             write_failure: RwLock::new(None),
             trouble: Mutex::default(),
         };
-        shared.open()?;
+        let database = (shared.open)()?;
+        if is_new(&database)? {
+            create_tables(&database, &shared.kept_room()).map_err(unreadable)?;
+        }
+        shared.take(database)?;
         Ok(shared)
     }
 
-    /// Opens the database and loads its state into memory.
+    /// Opens the database again, and loads its state into memory. Somebody may have moved it away meanwhile: then it's an error, and no
+    /// empty line begins in its place.
     pub(crate) fn open(&self) -> Result<(), redb::Error> {
         self.database.close();
-        let database = (self.open)()?;
-        match self.load(&database) {
-            Err(TableError::Storage(redb::Error::TableDoesNotExist(_))) => {
-                create_tables(&database, &self.kept_room())
-                    .and_then(|()| self.load(&database))
-                    .map_err(unreadable)?;
-            }
-            loaded => loaded.map_err(unreadable)?,
-        }
+        self.take((self.open)()?)
+    }
+
+    fn take(&self, database: Database) -> Result<(), redb::Error> {
+        self.load(&database).map_err(unreadable)?;
         *self.database.0.write() = Some(database);
         Ok(())
     }
@@ -338,6 +339,13 @@ impl SharedState {
 
     pub(crate) fn format(&self) -> Format {
         Format::numbered(self.format.load(Ordering::Relaxed))
+    }
+}
+
+fn is_new(database: &Database) -> Result<bool, redb::Error> {
+    match database.begin_read()?.open_table(SINGLE) {
+        Err(redb::TableError::TableDoesNotExist(_)) => Ok(true),
+        singles => Ok(singles.map(|_| false)?),
     }
 }
 

@@ -13,7 +13,7 @@ use waitroom::ports::{
 };
 use waitroom::{
     Admission, AdmittedBy, LineProgress, LineStatus, Place, Plan, Rate, Room, RoomState, SliceId, Stretch,
-    Window,
+    Timestamp, ValveSchedule, Window,
 };
 
 use crate::support::{TestStore, room};
@@ -28,6 +28,17 @@ fn an_existing_room_is_kept() {
     assert_eq!((after.settings.rate.get(), after.version), (77, 1));
     let test = test.restarted();
     assert_eq!(block_on(test.store.room()).unwrap(), after);
+}
+
+/// Its operator moved the file to a larger disk, while the room tried to write.
+#[test]
+fn no_empty_line_begins_in_the_place_of_a_file_that_is_gone() {
+    let empty = redb::backends::InMemoryBackend::new;
+    let lead_time = ValveSchedule::LEAD_TIME_IN_ONE_PROCESS;
+    let (store, mut committer) = EmbeddedStore::on(empty, lead_time, room(), Timestamp::default).unwrap();
+    assert!(block_on(store.admission(visitor(1).token)).is_ok());
+    committer.reopen().unwrap_err();
+    assert!(block_on(store.admission(visitor(1).token)).is_err());
 }
 
 /// After a failed sync, the system's cache says what the disk hasn't.
