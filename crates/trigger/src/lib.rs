@@ -80,6 +80,8 @@ pub struct TriggerReport {
     pub planned: Option<Plan>,
     /// Whether the shop has as many active visitors as it may, so that nothing was planned.
     pub is_full: bool,
+    /// Whether it may be so only because a guard reports no more who has left.
+    pub misses_guard: bool,
     /// Slices for which a consumer was started.
     pub sent: usize,
     /// Slices for which no consumer could be started. The next run tries again while their window lasts.
@@ -138,6 +140,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         let mut report = TriggerReport::default();
         let Planned { before: recent, space } = self.plan_and_send(&room, cause, &mut report).await?;
         report.is_full = space.is_full();
+        report.misses_guard = report.is_full && space.misses_guard(self.clock.now(), self.minute);
         // A rough count. If it cannot be read, visitors are released without it.
         report.waiting = self.store.line().waiting().await.inspect_err(warn).ok();
         if let Some(waiting) = report.waiting {
@@ -413,9 +416,9 @@ impl TriggerReport {
     /// The one line that every run logs, on one machine and on AWS. A run that planned nothing has no window. Its span has
     /// the room.
     fn log(&self) {
-        let Self { waiting, planned, is_full, sent, not_sent } = self;
+        let Self { waiting, planned, is_full, misses_guard, sent, not_sent } = self;
         let (window, quota) = (planned.map(|plan| plan.number), planned.map(|plan| plan.quota));
-        tracing::info!(window, quota, is_full, sent, not_sent, waiting, "trigger finished");
+        tracing::info!(window, quota, is_full, misses_guard, sent, not_sent, waiting, "trigger finished");
     }
 }
 

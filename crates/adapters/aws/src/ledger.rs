@@ -117,8 +117,16 @@ impl ThrottleStore for AwsStore {
         let attempt = "write the throttle's memory";
         let item = encode_memory(&memory).map_err(PortError::broken(attempt))?;
         let when = expressions::if_has_version(memory.version.saturating_sub(1));
-        let written = self.table.put(attempt, item, when).await?;
-        Ok(matches!(written, Written::Done(_)))
+        let found = match self.table.put(attempt, item.clone(), when).await? {
+            Written::Done(_) => return Ok(true),
+            // DynamoDB Local does not return the existing item.
+            Written::Refused(found) => match found {
+                Some(found) => found,
+                None => self.table.get(attempt, Key::Throttle).await?.unwrap_or_default(),
+            },
+        };
+        // Written before, if the answer to that was lost. Another run found something else: at least when it measured.
+        Ok(found == item)
     }
 
     async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {

@@ -36,7 +36,7 @@ impl Permits for AwsStore {
                 PermitHolder::Door => expressions::counting_straight(take, count),
                 PermitHolder::Slice => take,
             };
-            let (is_taken, item) = match self.table.update(ATTEMPT, Key::Permits, take).await? {
+            let (is_taken, item) = match self.table.update_once(ATTEMPT, Key::Permits, take).await? {
                 Written::Done(item) => (true, item),
                 Written::Refused(Some(item)) => (false, item),
                 Written::Refused(None) => {
@@ -58,7 +58,7 @@ const FORGOTTEN: usize = 100;
 impl NewcomerCount for AwsStore {
     async fn count_newcomers(&self, slot: Timestamp, count: u32) -> PortResult<()> {
         let update = expressions::count_newcomers(slot, count);
-        self.table.count("count a newcomer", Key::Permits, update).await
+        self.table.update_once("count a newcomer", Key::Permits, update).await.map(drop)
     }
 
     async fn newcomers(&self) -> PortResult<Vec<CountedSlot>> {

@@ -163,16 +163,17 @@ impl Table {
         })
     }
 
-    /// Counts something, on no condition. Not again if it may have been counted: rather one is missing.
-    pub(crate) async fn count(
+    /// The same for what adds to a number. Not again if it may have been added: rather it's missing.
+    pub(crate) async fn update_once(
         &self,
         attempt: &'static str,
         key: impl ItemKey,
         statement: Statement,
-    ) -> PortResult<()> {
+    ) -> PortResult<Written> {
         let request = self.update_of(key, statement);
-        let counted = with_retries_until_unsure(|| request.clone().send()).await;
-        counted.map(drop).map_err(|failure| failure.into_port_error(attempt))
+        written(attempt, with_retries_until_unsure(|| request.clone().send()).await, |answer| {
+            answer.attributes.unwrap_or_default()
+        })
     }
 
     fn update_of(&self, key: impl ItemKey, statement: Statement) -> UpdateItemFluentBuilder {

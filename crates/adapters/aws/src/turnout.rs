@@ -25,7 +25,7 @@ impl TurnoutCount for AwsStore {
             return Ok(false);
         }
         let count = expressions::add_came(self.now() + Place::MAX_AGE);
-        self.table.count(attempt, Key::Came(slice.plan, slice.index), count).await?;
+        self.table.update_once(attempt, Key::Came(slice.plan, slice.index), count).await?;
         Ok(true)
     }
 

@@ -34,7 +34,8 @@ pub(crate) async fn run() -> Result<(), lambda_runtime::Error> {
         let report = trigger.run(cause).instrument(span).await?;
         if !report.found_nobody() {
             let rate = store.room().await.map(|room| {
-                let in_force = room.valve().rate().filter(|_| !report.is_full);
+                // A full shop is no stall, unless nobody says who has left it.
+                let in_force = room.valve().rate().filter(|_| !report.is_full || report.misses_guard);
                 in_force.map_or(0, |rate| rate.get().into())
             });
             // Consumers add to the metric Admitted. An alarm compares it with the others, so it has a value whenever they do.
