@@ -11,10 +11,10 @@ use aws::{AwsStore, RoomResources};
 use clock::SystemClock;
 use serde_json::{Value, json};
 use waitroom::ports::{
-    Admissions, Clock, Fault, LineBack, LineFront, LineLength, PortError, PortResult, QuietSwitch, Receipt,
-    RoomAdmin, RoomReader, Store, ThrottleStore,
+    Admissions, Clock, Fault, LineBack, LineFront, LineLength, PermitHolder, Permits, PortError, PortResult,
+    QuietSwitch, Receipt, RoomAdmin, RoomReader, Store, ThrottleMemory, ThrottleStore,
 };
-use waitroom::{AuditNote, AuditSubject, Author, Rate, Room, Timestamp};
+use waitroom::{AuditNote, AuditSubject, Author, DoorPermits, Mode, Rate, Room, Timestamp, fixture};
 
 use crate::operator::InstantClock;
 use crate::room::{TestRoom, config, run};
@@ -158,6 +158,48 @@ fn a_change_whose_answer_was_lost_starts_the_trigger() {
             let (done, starts) = changed(move |_, _| answer, order).await;
             assert_eq!((done.unwrap_err().fault, starts), (fault, expected), "the operator");
         }
+    });
+}
+
+/// Otherwise the throttle would leave a failing shop its full rate for another minute.
+#[test]
+fn what_the_throttle_found_is_kept_although_the_answer_was_lost() {
+    run(async {
+        let mut kept = Value::Null;
+        let aws = stub(move |operation, body| {
+            if operation == "getitem" {
+                return (200, json!({ "Item": kept }).to_string());
+            }
+            let (status, code) = if kept.is_null() { LOST } else { REFUSED };
+            if kept.is_null() {
+                kept = serde_json::from_str::<Value>(body).unwrap()["Item"].clone();
+            }
+            (status, json!({ "__type": code, "Item": kept }).to_string())
+        });
+        let store = AwsStore::new(&config(&aws), resources());
+        let mine = ThrottleMemory { version: 1, ..ThrottleMemory::default() };
+        assert!(store.remember(mine.clone()).await.unwrap());
+        let measured = Some("https://shop.example/".parse().unwrap());
+        assert!(!store.remember(ThrottleMemory { measured, ..mine }).await.unwrap(), "another run was first");
+    });
+}
+
+/// A permit that was taken twice is one that nobody gets.
+#[test]
+fn a_permit_is_not_asked_for_again_if_the_answer_was_lost() {
+    run(async {
+        let asked = Arc::new(AtomicU32::new(0));
+        let counted = asked.clone();
+        let aws = stub(move |_, _| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            (LOST.0, json!({ "__type": LOST.1 }).to_string())
+        });
+        let store = AwsStore::new(&config(&aws), resources());
+        let mut room = Room { quiet: true, ..fixture::room(600) };
+        room.settings.mode = Mode::Overflow;
+        let of = DoorPermits::of(&room, store.now(), fixture::MINUTE).unwrap();
+        let error = store.take_permits(of, 1, PermitHolder::Door).await.unwrap_err();
+        assert_eq!((error.fault, asked.load(Ordering::Relaxed)), (Fault::Unsure, 1));
     });
 }
 
