@@ -256,7 +256,9 @@ fn a_start_with_a_mode_that_the_room_refuses_changes_nothing() {
         refused.contains("lets in only so many more, and a room that observes lets everybody in"),
         "{refused}"
     );
-    assert!(room.command(&["close", "--local", "--never"]).status.success());
+    let asked = text(&room.command(&["close", "--local", "--never"]).stderr);
+    assert!(asked.contains("needs --yes: the stock of 5 (5 are left) would be withdrawn"), "{asked}");
+    assert!(room.command(&["close", "--local", "--never", "--yes"]).status.success());
     let (directory, _) = room.interrupt();
     let room = Local::start_in(directory, &["--mode", "observe"]);
     let told = text(&room.command(&["status", "--local"]).stdout);

@@ -226,7 +226,11 @@ impl RoomUnderTest for Local {
         arguments.extend(told.iter().flatten().map(String::as_str));
         let asks = matches!(
             order,
-            Order::SetRate { .. } | Order::Release { .. } | Order::OpenAt { .. } | Order::Mode { .. }
+            Order::SetRate { .. }
+                | Order::Release { .. }
+                | Order::On
+                | Order::OpenAt { .. }
+                | Order::Mode { .. }
         );
         if asks {
             arguments.push("--yes");
