@@ -14,6 +14,7 @@ use crate::change_set::{self, ResourceChange, StackContent, TemplateSource};
 use crate::edge_stack::EdgeStack;
 use crate::prepare::prepare;
 use crate::progress::{DeployStep, OnEvent, report_step};
+use crate::reservation::ReservationPlan;
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
 use crate::{Account, Bundle, CloudError, DeployedRoom, FunctionPackage, bundle, check_page, names};
 
@@ -61,7 +62,8 @@ impl<'a> Deployment<'a> {
             account.keep_warm(existing, &mut parameters).await?;
         }
         let functions = account.function_limits().await;
-        account.plan_reservation(self.config, existing, &functions).await.set(&mut parameters);
+        let (in_room, _) = account.ordered(self.config, existing).await;
+        ReservationPlan::of(self.config, in_room, existing, &functions).set(&mut parameters);
         let template = TemplateSource::Url(self.artefacts.url(&self.template_key()));
         Ok(StackContent { template, parameters })
     }

@@ -3,8 +3,8 @@
 use aws_model::{Capacity, ModelledRoom, Outlook};
 use config::{Architecture, RoomConfig};
 use page::Page;
-use waitroom::Mode;
 use waitroom::ports::RoomReader;
+use waitroom::{Mode, Rate};
 
 use crate::limits::{LimitReading, taken};
 use crate::reservation::ReservationPlan;
@@ -46,13 +46,12 @@ impl Account {
         stack: Option<&StackState>,
         visitors: Option<u64>,
     ) -> Forecast {
+        let (rate, mode) = self.ordered(config, stack).await;
         let functions = self.function_limits().await;
-        let (mut limits, reserved, ordered) = futures_util::join!(
-            self.read_limits(&functions),
-            self.plan_reservation(config, stack, &functions),
-            self.as_ordered(config, stack),
-        );
+        let reserved = ReservationPlan::of(config, rate, stack, &functions);
+        let mut limits = self.read_limits(&functions).await;
         let reserved_consumers = reserved.reservation().consumers;
+        let ordered = RoomConfig { rate, mode: Some(mode), ..config.clone() };
         let room = ModelledRoom { reserved_consumers, ..ModelledRoom::of(&ordered, architecture, page) };
         limits.retain(|reading| !room.edge.answers() || !reading.limit.is_of_api());
         let allowed = taken(&limits, &self.region);
@@ -60,20 +59,20 @@ impl Account {
         let outlook = visitors.map(|visitors| Outlook::of(&allowed, &room, visitors));
         let mut warnings = warnings::of_limits(&allowed, &capacity, &room);
         warnings.extend(warnings::of_unread(&limits));
-        warnings.extend(outlook.iter().flat_map(|outlook| warnings::of_crowd(outlook, ordered.rate)));
+        warnings.extend(outlook.iter().flat_map(|outlook| warnings::of_crowd(outlook, rate)));
         warnings.extend(outlook.as_ref().and_then(|outlook| warnings::of_door(outlook, &room)));
-        let mode = ordered.mode.unwrap_or_default();
         Forecast { limits, reserved, capacity, outlook, warnings, room, mode }
     }
 
-    /// The configuration with what orders have changed in the room of this stack. A deployment leaves that as it is.
-    pub(crate) async fn as_ordered(&self, config: &RoomConfig, stack: Option<&StackState>) -> RoomConfig {
+    /// The rate and the mode of the room in this stack, which orders may have changed: a deployment leaves them as they are. Without a
+    /// room those of its configuration.
+    pub(crate) async fn ordered(&self, config: &RoomConfig, stack: Option<&StackState>) -> (Rate, Mode) {
+        let configured = (config.rate, config.mode.unwrap_or_default());
         if stack.is_none() {
-            return config.clone();
+            return configured;
         }
         // A stack that is incomplete has no room yet.
-        let Ok(deployed) = self.room(&config.room).await else { return config.clone() };
-        let Ok(room) = deployed.store().room().await else { return config.clone() };
-        RoomConfig { rate: room.settings.rate, mode: Some(room.settings.mode), ..config.clone() }
+        let Ok(deployed) = self.room(&config.room).await else { return configured };
+        deployed.store().room().await.map_or(configured, |room| (room.settings.rate, room.settings.mode))
     }
 }

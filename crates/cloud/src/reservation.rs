@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use aws_model::{Reservation, ReservationTooLarge};
 use config::RoomConfig;
 use serde::Serialize;
+use waitroom::Rate;
 
-use crate::Account;
 use crate::limits::FunctionLimits;
 use crate::stack::StackState;
 
@@ -31,6 +31,28 @@ pub enum ReservationPlan {
 }
 
 impl ReservationPlan {
+    /// What to reserve for this room. `in_room` is the rate that it has, and `stack` the one that it has already.
+    pub(crate) fn of(
+        config: &RoomConfig,
+        in_room: Rate,
+        stack: Option<&StackState>,
+        functions: &Result<FunctionLimits, String>,
+    ) -> Self {
+        let before = stack.map_or(Reservation::of_consumers(0), reserved);
+        // Both rates can be in force after the deployment.
+        let rate = config.rate.max(in_room);
+        let most = config.oversubscription().map_or(rate, |most| most.above(rate));
+        let wanted = Reservation::for_rate(most).with_throttle(config.throttle);
+        match functions {
+            // What this stack has reserved counts as left, because the new reservation replaces it.
+            Ok(functions) => match wanted.check(functions.unreserved + before.functions()) {
+                Ok(reservation) => Self::Reserves(reservation),
+                Err(too_large) => Self::TooLarge(too_large),
+            },
+            Err(error) => Self::Unread { before, error: error.clone() },
+        }
+    }
+
     /// What the room has reserved after the deployment.
     pub fn reservation(&self) -> Reservation {
         match self {
@@ -50,28 +72,4 @@ pub(crate) fn reserved(stack: &StackState) -> Reservation {
     let consumers = stack.parameters.get(CONSUMERS).and_then(|value| value.parse().ok());
     let throttles = stack.parameters.get(THROTTLING).is_some_and(|value| value == "yes");
     Reservation::of_consumers(consumers.unwrap_or_default()).with_throttle(throttles)
-}
-
-impl Account {
-    /// What to reserve for this room. `stack` is the one that it has already.
-    pub(crate) async fn plan_reservation(
-        &self,
-        config: &RoomConfig,
-        stack: Option<&StackState>,
-        functions: &Result<FunctionLimits, String>,
-    ) -> ReservationPlan {
-        let before = stack.map_or(Reservation::of_consumers(0), reserved);
-        // The higher of the configured rate and the one in the room: both can be in force after the deployment.
-        let rate = config.rate.max(self.as_ordered(config, stack).await.rate);
-        let most = config.oversubscription().map_or(rate, |most| most.above(rate));
-        let wanted = Reservation::for_rate(most).with_throttle(config.throttle);
-        match functions {
-            // What this stack has reserved counts as left, because the new reservation replaces it.
-            Ok(functions) => match wanted.check(functions.unreserved + before.functions()) {
-                Ok(reservation) => ReservationPlan::Reserves(reservation),
-                Err(too_large) => ReservationPlan::TooLarge(too_large),
-            },
-            Err(error) => ReservationPlan::Unread { before, error: error.clone() },
-        }
-    }
 }

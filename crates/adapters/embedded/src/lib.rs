@@ -284,7 +284,8 @@ fn begin(directory: &Path, path: &Path, first: &Room) -> Result<(), redb::Error>
         Err(error)
             if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported) =>
         {
-            Ok(drop(open_file(path, true)?))
+            drop(open_file(path, true)?);
+            Ok(())
         }
         Err(error) => Err(error.into()),
     }

@@ -31,6 +31,26 @@ fn joined(client: &Client) -> Vec<String> {
     })
 }
 
+/// How many orders it took.
+fn a_rate_that_the_account_does_not_bear_is_warned_about(operator: &Operator) -> usize {
+    let (mut orders, mut warned) = (0, String::new());
+    // If AWS does not tell its limits within three seconds, nothing is said of them.
+    while orders < 10 && !warned.contains(" a minute, but in this account only about ") {
+        let rate = ["100000", "100001"][orders % 2];
+        let too_fast = operator.run(&["set-rate", "sale", rate, "--yes"]).unwrap();
+        warned = String::from_utf8_lossy(&too_fast.stderr).into_owned();
+        assert!(too_fast.status.success(), "{warned}");
+        orders += 1;
+    }
+    for warning in [
+        "warning: AWS starts no more than the 10 consumers that were reserved for this room, ",
+        "warning: the rate is 100,00",
+    ] {
+        assert!(warned.contains(warning), "{warned}");
+    }
+    orders
+}
+
 #[test]
 #[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
 fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_trace() {
@@ -90,23 +110,11 @@ fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_t
             "{still}"
         );
     }
-    let (mut orders, mut warned) = (0, String::new());
-    // If AWS does not tell its limits within three seconds, nothing is said of them.
-    while orders < 10 && !warned.contains(" a minute, but in this account only about ") {
-        let rate = ["100000", "100001"][orders % 2];
-        let too_fast = operator.run(&["set-rate", "sale", rate, "--yes"]).unwrap();
-        warned = String::from_utf8_lossy(&too_fast.stderr).into_owned();
-        assert!(too_fast.status.success(), "{warned}");
-        orders += 1;
-    }
-    for warning in [
-        "warning: AWS starts no more than the 10 consumers that were reserved for this room, ",
-        "warning: the rate is 100,00",
-    ] {
-        assert!(warned.contains(warning), "{warned}");
-    }
+    let orders = a_rate_that_the_account_does_not_bear_is_warned_about(&operator);
     let borne = operator.run(&["set-rate", "sale", "3000", "--yes"]).unwrap();
     assert!(borne.status.success() && borne.stderr.is_empty(), "{borne:?}");
+    let expecting = operator.done(&["deploy", "sale", "--dry-run", "--json", "--expect", "150k"]).unwrap();
+    assert_eq!(expecting["plan"]["outlook"]["last_waits_minutes"], 50, "by the room's rate: {expecting}");
     operator.done(&["on", "sale", "--json"]).unwrap();
     let waits = |place: &&String| client.get_with("/polling", place).json()["allow"] != true;
     let took = until("all are admitted", Duration::from_mins(4), || Ok(places.iter().find(waits).is_none()))
