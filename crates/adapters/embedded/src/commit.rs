@@ -397,7 +397,6 @@ impl Drop for Committer {
 mod tests {
     use futures_executor::block_on;
     use redb::Builder;
-    use redb::backends::InMemoryBackend;
     use waitroom::fixture;
 
     use super::*;
@@ -405,13 +404,14 @@ mod tests {
 
     #[test]
     fn who_hears_that_a_change_failed_can_read() {
-        let begun = OnceLock::new();
+        let directory = tempfile::tempdir().unwrap();
+        let (begun, file) = (OnceLock::new(), directory.path().join(EmbeddedStore::FILE));
         let open = move || {
             if begun.set(()).is_err() {
                 // As a large file that is opened again.
                 std::thread::sleep(Duration::from_millis(200));
             }
-            Builder::new().create_with_backend(InMemoryBackend::new())
+            Builder::new().create(&file)
         };
         let now = || Timestamp::from_millis(1_700_000_000_000);
         let (store, committer) =
