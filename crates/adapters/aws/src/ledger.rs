@@ -89,11 +89,10 @@ impl Admissions for AwsStore {
         let item = encode_admission(token, &admission);
         let before = match self.table.put(attempt, item, expressions::if_absent()).await? {
             Written::Done(_) => return Ok(Admitted::Now),
-            Written::Refused(Some(before)) => before,
-            // DynamoDB Local does not return the existing item.
-            Written::Refused(None) => {
+            Written::Refused(before) => {
                 let deleted = || PortError::new(attempt, Fault::Busy, "the admission was deleted meanwhile");
-                self.table.get(attempt, Key::Admission(token)).await?.ok_or_else(deleted)?
+                let before = self.table.refused_by(attempt, Key::Admission(token), before).await?;
+                before.ok_or_else(deleted)?
             }
         };
         decode_admission(token, &before).map(Admitted::Before).map_err(PortError::broken(attempt))
@@ -117,16 +116,13 @@ impl ThrottleStore for AwsStore {
         let attempt = "write the throttle's memory";
         let item = encode_memory(&memory).map_err(PortError::broken(attempt))?;
         let when = expressions::if_has_version(memory.version.saturating_sub(1));
-        let found = match self.table.put(attempt, item.clone(), when).await? {
-            Written::Done(_) => return Ok(true),
-            // DynamoDB Local does not return the existing item.
-            Written::Refused(found) => match found {
-                Some(found) => found,
-                None => self.table.get(attempt, Key::Throttle).await?.unwrap_or_default(),
-            },
-        };
-        // Written before, if the answer to that was lost. Another run found something else: at least when it measured.
-        Ok(found == item)
+        match self.table.put(attempt, item.clone(), when).await? {
+            Written::Done(_) => Ok(true),
+            // Written before, if the answer to that was lost. Another run found something else: at least when it measured.
+            Written::Refused(found) => {
+                Ok(self.table.refused_by(attempt, Key::Throttle, found).await? == Some(item))
+            }
+        }
     }
 
     async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {

@@ -38,9 +38,9 @@ impl Permits for AwsStore {
             };
             let (is_taken, item) = match self.table.update_once(ATTEMPT, Key::Permits, take).await? {
                 Written::Done(item) => (true, item),
-                Written::Refused(Some(item)) => (false, item),
-                Written::Refused(None) => {
-                    (false, self.table.get(ATTEMPT, Key::Permits).await?.unwrap_or_default())
+                Written::Refused(found) => {
+                    let found = self.table.refused_by(ATTEMPT, Key::Permits, found).await?;
+                    (false, found.unwrap_or_default())
                 }
             };
             self.used_permits.fetch_max(used_in(&item)?.0, Ordering::Relaxed);

@@ -176,6 +176,19 @@ impl Table {
         })
     }
 
+    /// The item that a refused write has found. DynamoDB Local does not return it, so it's read.
+    pub(crate) async fn refused_by(
+        &self,
+        attempt: &'static str,
+        key: impl ItemKey,
+        found: Option<Item>,
+    ) -> PortResult<Option<Item>> {
+        match found {
+            Some(found) => Ok(Some(found)),
+            None => self.get(attempt, key).await,
+        }
+    }
+
     fn update_of(&self, key: impl ItemKey, statement: Statement) -> UpdateItemFluentBuilder {
         self.client
             .update_item()
