@@ -59,7 +59,7 @@ impl Stage {
     }
 
     pub fn client(&self) -> Client {
-        Client::new(&self.base, &self.name)
+        Client::new(&self.base, &self.name).asking_again()
     }
 
     pub fn store(&self) -> &AwsStore {

@@ -20,9 +20,10 @@ pub struct Client {
     /// None for a URL that begins with `http://`.
     tls: Option<Arc<ClientConfig>>,
     refused_joins: Arc<AtomicUsize>,
+    asks_again: bool,
 }
 
-/// How often a visitor asks for a place before the test fails.
+/// How often a visitor asks a busy room before the test fails.
 const MOST_REFUSALS: usize = 30;
 
 /// How long a visitor waits for a pass before the test fails.
@@ -47,7 +48,15 @@ impl Client {
             cookie_name: format!("bk_{room}"),
             tls: (scheme == "https").then(with_this_machines_certificates),
             refused_joins: Arc::default(),
+            asks_again: false,
         }
+    }
+
+    /// Asks again whenever the room says that it is busy, as a browser does: on a busy machine, a store may take longer
+    /// than the room waits.
+    #[must_use]
+    pub fn asking_again(self) -> Self {
+        Self { asks_again: true, ..self }
     }
 
     /// Joins, and returns the cookie of the place.
@@ -55,18 +64,25 @@ impl Client {
         self.cookie(&self.newcomer(&[]))
     }
 
-    /// The door's answer to somebody without a place. Asks again when the room says that it is busy, as a browser does: on a
-    /// busy machine, a store may take longer than the door waits.
+    /// The door's answer to somebody without a place, who always asks again.
     pub fn newcomer(&self, headers: &[(&str, &str)]) -> HttpAnswer {
-        for _ in 0..MOST_REFUSALS {
-            let answer = self.send("GET", "/beekeeper", headers);
-            if answer.status < 500 {
+        self.ask_again(|| {
+            let answer = self.send_once("GET", "/beekeeper", headers);
+            self.refused_joins.fetch_add(usize::from(answer.is_busy()), Ordering::Relaxed);
+            answer
+        })
+    }
+
+    fn ask_again(&self, ask: impl Fn() -> HttpAnswer) -> HttpAnswer {
+        let mut answer = ask();
+        for _ in 1..MOST_REFUSALS {
+            if !answer.is_busy() {
                 return answer;
             }
-            self.refused_joins.fetch_add(1, Ordering::Relaxed);
             thread::sleep(Duration::from_secs(1));
+            answer = ask();
         }
-        panic!("the room at {} refused a visitor {MOST_REFUSALS} times", self.authority)
+        panic!("the room at {} refused a visitor {MOST_REFUSALS} times: {answer:?}", self.authority)
     }
 
     /// A new pass of the visitor with this place. They may have to wait for their first.
@@ -98,6 +114,14 @@ impl Client {
     }
 
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> HttpAnswer {
+        if self.asks_again {
+            return self.ask_again(|| self.send_once(method, path, headers));
+        }
+        self.send_once(method, path, headers)
+    }
+
+    /// Sends one request, whatever this client does about a busy room.
+    pub fn send_once(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> HttpAnswer {
         let mut request = self.head(method, path);
         for (name, value) in headers {
             request.extend([name, ": ", value, "\r\n"]);
@@ -155,6 +179,10 @@ impl Client {
 }
 
 impl HttpAnswer {
+    fn is_busy(&self) -> bool {
+        self.status >= 500
+    }
+
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }

@@ -24,7 +24,7 @@ pub use room::{IN_FORCE, RoomUnderTest};
 
 /// Runs all checks, one after the other, because they share the room and some turn it off.
 pub fn check(room: &impl RoomUnderTest) {
-    let client = Client::new(&room.base(), &room.name());
+    let client = visitor_of(room);
     door::check(room, &client);
     questions::check(room, &client);
     bad_requests::check(room, &client);
@@ -34,12 +34,16 @@ pub fn check(room: &impl RoomUnderTest) {
 /// The same for a room behind an edge, which refuses bad requests itself.
 pub fn check_behind_edge(room: &impl RoomUnderTest) {
     check_answers(room);
-    orders::check(room, &Client::new(&room.base(), &room.name()));
+    orders::check(room, &visitor_of(room));
 }
 
 /// The answers alone: all but the checks of orders, which take minutes.
 pub fn check_answers(room: &impl RoomUnderTest) {
-    let client = Client::new(&room.base(), &room.name());
+    let client = visitor_of(room);
     door::check(room, &client);
     questions::check(room, &client);
+}
+
+fn visitor_of(room: &impl RoomUnderTest) -> Client {
+    Client::new(&room.base(), &room.name()).asking_again()
 }

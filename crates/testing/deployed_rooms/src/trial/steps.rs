@@ -314,7 +314,7 @@ impl Trial {
         ];
         self.wait_for(&crowded, &mut findings, || {
             for _ in 0..10 {
-                client.send("HEAD", "/beekeeper", &[]);
+                client.send_once("HEAD", "/beekeeper", &[]);
             }
         })?;
         let states = self.account.alarms(&self.options.room)?;

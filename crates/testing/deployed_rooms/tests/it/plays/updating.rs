@@ -58,7 +58,7 @@ fn whoever_comes_for_their_pass_is_in_the_metric(room: &SamRoom) {
 fn a_request_that_the_gateway_refuses_gets_html(room: &SamRoom) {
     let client = room.stage.client();
     room.stage.reserve("ProducerFunction", Some(0)).unwrap();
-    let refused = || client.send("GET", "/beekeeper", &[("Accept", "*/*")]);
+    let refused = || client.send_once("GET", "/beekeeper", &[("Accept", "*/*")]);
     until("nobody joins", Duration::from_secs(20), || Ok(refused().status != 302)).unwrap();
     let refused = refused();
     let header = |name| refused.header(name);
