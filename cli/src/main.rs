@@ -8,6 +8,7 @@ mod commands;
 mod demonstration;
 mod doctor_screen;
 mod ending;
+mod error_output;
 mod exit;
 mod find_room;
 mod flags_file;
@@ -71,14 +72,16 @@ fn main() -> ExitCode {
     if let Command::Local(local) = &mut arguments.command {
         local.from_file = from_file;
     }
-    match run(&arguments) {
-        Ok(()) => Exit::Done.into(),
-        Err(error) if printer::is_broken_pipe(&error) => Exit::Done.into(),
+    let exit = match run(&arguments) {
+        Ok(()) => Exit::Done,
+        Err(error) if printer::is_broken_pipe(&error) => Exit::Done,
         Err(error) => {
             ending::complain(&error, arguments.json);
-            ending::exit(&error).into()
+            ending::exit(&error)
         }
-    }
+    };
+    error_output::flush();
+    exit.into()
 }
 
 fn run(arguments: &Arguments) -> Result<()> {

@@ -13,6 +13,7 @@ use document::wrap::wrapped;
 use ratatui::crossterm::terminal;
 use tracing_subscriber::fmt::MakeWriter;
 
+use crate::error_output;
 use crate::exit::Exit;
 
 /// The width of a terminal that does not know it, and of a file.
@@ -24,13 +25,13 @@ pub(crate) fn say(text: &str) -> io::Result<()> {
 
 /// Prints text for the person at the terminal that is not part of the result.
 pub(crate) fn note(text: &str) {
-    // Standard error may be closed.
-    drop(writeln!(io::stderr().lock(), "{}", fitted(text, &io::stderr())));
+    error_output::print(format!("{}\n", fitted(text, &io::stderr())).as_bytes());
 }
 
 /// Prints such a text above a live line.
 pub(crate) fn note_above(text: &str) {
-    drop(writeln!(AboveLiveLine.make_writer(), "{}", fitted(text, &io::stderr())));
+    // Nothing fails there.
+    drop(AboveLiveLine.write(format!("{}\n", fitted(text, &io::stderr())).as_bytes()));
 }
 
 /// Prints a help, or what is wrong with a command line.
@@ -202,8 +203,7 @@ impl LiveLine {
 
     pub(crate) fn show(&self, text: &str) {
         if self.shown {
-            // A closed terminal must not stop the room.
-            drop(write!(io::stderr().lock(), "\r\x1b[K{text}"));
+            error_output::print(format!("{CLEAR}{text}").as_bytes());
         }
     }
 }
@@ -246,15 +246,27 @@ impl Drop for LiveLine {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AboveLiveLine;
 
-impl<'a> MakeWriter<'a> for AboveLiveLine {
-    type Writer = io::Stderr;
+/// Back to the beginning of the line, and nothing on it.
+const CLEAR: &str = "\r\x1b[K";
 
-    fn make_writer(&'a self) -> io::Stderr {
-        let mut stderr = io::stderr();
-        if stderr.is_terminal() {
-            drop(stderr.write_all(b"\r\x1b[K"));
-        }
-        stderr
+impl Write for AboveLiveLine {
+    /// Each log line comes whole.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let clear = if io::stderr().is_terminal() { CLEAR } else { "" };
+        error_output::print(&[clear.as_bytes(), line].concat());
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for AboveLiveLine {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        *self
     }
 }
 

@@ -4,22 +4,27 @@ use std::net::SocketAddr;
 
 use anyhow::{Context, Result};
 use tokio::net::TcpListener;
+use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::printer::note;
 
 /// Runs a command that waits for a room or for AWS.
 pub(crate) fn block_on<T>(command: impl Future<Output = Result<T>>) -> Result<T> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let done = runtime.block_on(command);
-    // A thread that asks for the addresses of a host cannot be stopped. Dropping the runtime would wait for it.
-    runtime.shutdown_background();
-    done
+    run(Builder::new_current_thread(), command)
 }
 
 /// Runs a command that has much to do at once.
 pub(crate) fn block_on_all_cores(command: impl Future<Output = Result<()>>) -> Result<()> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(command)
+    run(Builder::new_multi_thread(), command)
+}
+
+fn run<T>(mut runtime: Builder, command: impl Future<Output = Result<T>>) -> Result<T> {
+    let runtime = runtime.enable_all().build()?;
+    let done = runtime.block_on(command);
+    // A thread that asks for the addresses of a host cannot be stopped. Dropping the runtime would wait for it.
+    runtime.shutdown_background();
+    done
 }
 
 /// Listens on the address that this flag gave.

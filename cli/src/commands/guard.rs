@@ -23,6 +23,7 @@ use waitroom::ports::Clock;
 
 use crate::arguments::GuardArguments;
 use crate::ending::advice;
+use crate::error_output;
 use crate::exit::{Exit, Failure};
 use crate::printer::{note, say};
 use crate::runtime::{asked_to_stop, block_on_all_cores, listen_at, listen_for_monitoring};
@@ -67,6 +68,7 @@ async fn open(arguments: &GuardArguments, json: bool) -> Result<()> {
         serve_until(asked_to_stop, Guard::new(rules, key, sessions, keys), listeners, start).await?;
     }
     drop(lock);
+    error_output::flush();
     if !json {
         let _ = say("\nstopped; the sessions are kept");
     }
@@ -124,6 +126,7 @@ async fn serve_until(
     } else {
         greeting(&guard, reporter.is_some(), &listens, directory, metrics_url.as_deref())
     };
+    error_output::print_beside();
     // The guard works even if standard output is closed.
     let _ = say(&greeting);
     let watched = guard.clone();

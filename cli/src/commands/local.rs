@@ -28,6 +28,7 @@ use waitroom::{Room, RoomId, RoomState, Scheme, Timestamp};
 
 use crate::arguments::Local;
 use crate::demonstration::Demonstration;
+use crate::error_output;
 use crate::exit::{Exit, Failure};
 use crate::local_greeting::{DemoGreeting, LocalGreeting};
 use crate::local_settings::LocalSettings;
@@ -84,6 +85,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
         monitored_at,
         demonstration: demo_greeting,
     };
+    error_output::print_beside();
     // The room runs even if standard output is closed.
     let _ = say(&if json { greeting.for_scripts() } else { greeting.text() });
     for text in warnings.into_iter().chain(notes.into_iter().flatten()) {
@@ -103,6 +105,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     watch_shop(&mut host, store, &room, throttle, arguments.minute).await?;
     asked_to_stop.await;
     let waiting = host.close().await?;
+    error_output::flush();
     farewell(waiting, &directory, json);
     Ok(())
 }

@@ -217,6 +217,31 @@ fn off_offers_to_pause_instead() {
     person.exp_eof().unwrap();
 }
 
+/// As after Ctrl-S, or a click into a console of Windows.
+#[test]
+fn a_terminal_that_takes_no_more_stops_no_room() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().to_str().unwrap();
+    let shop = ["--shop", "https://shop.example", "--rate", "60"];
+    let mut person = Home::new().person(&[&["local", "--data", data, "--port", "0"], &shop[..]].concat());
+    let base = person.exp_regex("http://localhost:[0-9]+").unwrap().1;
+    person.exp_string(" joined, ").unwrap();
+    person.send("\u{13}").unwrap();
+    person.flush().unwrap();
+    // It writes a line each second.
+    std::thread::sleep(Duration::from_secs(3));
+    let client = Client::new(&base, "demo");
+    for _ in 0..3 {
+        client.join();
+    }
+    let status = operate(directory.path(), &["status", "--local", "--json"]);
+    assert!(status.status.success(), "{}", text(&status.stderr));
+    person.send("\u{11}\u{3}").unwrap();
+    person.flush().unwrap();
+    person.exp_string("every place is kept in").unwrap();
+    person.exp_eof().unwrap();
+}
+
 #[test]
 fn json_is_one_object_a_line() {
     let room = Local::start(&["--rate", "60"]);
