@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
@@ -27,6 +27,8 @@ enum QueuedChange {
     Join {
         place: Place,
         at: Timestamp,
+        /// Gone once nobody waits any more to hear of it.
+        waits: Weak<()>,
     },
     Other(Box<dyn OtherChange>),
 }
@@ -173,10 +175,12 @@ impl Gathered {
 impl Queue {
     pub(crate) async fn join(&self, shared: &SharedState, place: Place) -> PortResult<()> {
         const ATTEMPT: &str = "put a visitor in line";
-        let join = QueuedChange::Join { place, at: (shared.now)() };
+        let waits = Arc::new(());
+        let join = QueuedChange::Join { place, at: (shared.now)(), waits: Arc::downgrade(&waits) };
         let outcome = self.put(shared, ATTEMPT, join)?;
-        // Whoever stops waiting, for example because they closed the tab, has joined anyway.
-        outcome.get().await.map_err(|failure| failure.error(ATTEMPT))
+        let joined = outcome.get().await.map_err(|failure| failure.error(ATTEMPT));
+        drop(waits);
+        joined
     }
 
     pub(crate) async fn change<T: Send + 'static>(
@@ -347,7 +351,10 @@ impl Committer {
         let mut draft = Draft::new(transaction, epoch, shared.line(), shared.format());
         for change in changes {
             match change {
-                QueuedChange::Join { place, at } => draft.join(place, *at)?,
+                // Nobody heard of this place: while the disk stalled, its visitor was told to come again, or closed the tab. It
+                // would stand in line for nobody.
+                QueuedChange::Join { waits, .. } if waits.strong_count() == 0 => {}
+                QueuedChange::Join { place, at, .. } => draft.join(place, *at)?,
                 QueuedChange::Other(change) => {
                     draft.line_up()?;
                     change.apply(&mut draft)?;
@@ -395,9 +402,14 @@ impl Drop for Committer {
 
 #[cfg(test)]
 mod tests {
+    use std::task::{Context, Poll, Waker};
+
     use futures_executor::block_on;
+    use port_contracts::visitor::visitor;
     use redb::Builder;
+    use redb::backends::InMemoryBackend;
     use waitroom::fixture;
+    use waitroom::ports::LineBack;
 
     use super::*;
     use crate::EmbeddedStore;
@@ -427,5 +439,23 @@ mod tests {
         store.close();
         drop(store);
         thread.join().unwrap();
+    }
+
+    #[test]
+    fn whoever_was_told_to_come_again_has_no_place_that_nobody_knows() {
+        let now = || Timestamp::from_millis(1_700_000_000_000);
+        let open = move || Builder::new().create_with_backend(InMemoryBackend::new());
+        let (store, mut committer) =
+            EmbeddedStore::new(Box::new(open), Box::new(now), Duration::ZERO, fixture::room(300), None)
+                .unwrap();
+        let mut context = Context::from_waker(Waker::noop());
+        let [mut waits, mut gave_up] = [1, 2].map(|n| Box::pin(store.join(visitor(n))));
+        for join in [&mut waits, &mut gave_up] {
+            assert!(join.as_mut().poll(&mut context).is_pending());
+        }
+        drop(gave_up);
+        committer.commit_pending().unwrap();
+        assert!(matches!(waits.as_mut().poll(&mut context), Poll::Ready(Ok(()))));
+        assert_eq!(store.status().waiting, 1);
     }
 }
