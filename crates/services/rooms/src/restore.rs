@@ -92,7 +92,8 @@ pub enum FileInPlace {
 }
 
 const NOTHING_KNOWN: &str = "nothing is known of what came after the backup: whoever joined since gets a new place at the back once the line has \
-     passed their number, which somebody else may have too; whoever was released since may be released again";
+     passed their number, which somebody else may have too; if it never does, because few come, `beekeeper reset` frees them once \
+     nobody waits; whoever was released since may be released again";
 
 impl FileInPlace {
     /// Fails if a room or another command has it, or if it may not be read.
