@@ -24,7 +24,8 @@ pub(crate) const FORMAT: u64 = 1;
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ItemError {
     #[error(
-        "{attribute} {problem}; correct the item {item} of the ledger, or delete it and deploy the stack again"
+        "{attribute} {problem} in the item {item} of the ledger; a newer beekeeper may have written it, so use the version that \
+         deployed the room; if somebody has changed it by hand, correct it"
     )]
     Attribute { item: Key, attribute: String, problem: String },
     #[error(
@@ -36,7 +37,9 @@ pub(crate) enum ItemError {
 
 /// An item that every room needs is missing.
 #[derive(Debug, thiserror::Error)]
-#[error("the ledger has no item {0}; deploy the stack again, which creates it")]
+#[error(
+    "the ledger has no item {0}; deploy again with a changed setting, such as another title, which creates it anew"
+)]
 pub(crate) struct MissingItem(pub(crate) Key);
 
 pub(crate) fn missing(attempt: &'static str, key: Key) -> PortError {
@@ -524,7 +527,7 @@ pub(crate) mod tests {
             changed.remove(name);
             if !optional.contains(&name.as_str()) {
                 let error = read(&changed).expect_err(name).to_string();
-                assert!(error.starts_with(&format!("{name} is missing; correct the item ")), "{error}");
+                assert!(error.starts_with(&format!("{name} is missing in the item ")), "{error}");
             }
         }
     }
@@ -549,8 +552,9 @@ pub(crate) mod tests {
         let error = decode_admission(token(), &item).unwrap_err().to_string();
         assert_eq!(
             error,
-            "ticket cannot be read (a ticket is a whole number from 1 to 9007199254740991, without leading zeros); \
-             correct the item admission/… of the ledger, or delete it and deploy the stack again"
+            "ticket cannot be read (a ticket is a whole number from 1 to 9007199254740991, without leading zeros) \
+             in the item admission/… of the ledger; a newer beekeeper may have written it, so use the version that deployed the room; \
+             if somebody has changed it by hand, correct it"
         );
     }
 }

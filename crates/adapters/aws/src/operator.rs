@@ -38,6 +38,21 @@ const PURGE_PAUSE: Duration = Duration::from_secs(5);
 const NEW_EPOCH: &str =
     "start a new epoch for the emptied line, so nobody who waited can enter until you run `reset` again";
 
+/// A reset that took longer was asleep: its laptop was closed. Whoever has joined since would lose a place that nobody meant.
+const LONGEST_RESET: Duration = Duration::from_mins(5);
+
+/// Why a line that was emptied gets no new epoch.
+#[derive(Debug, thiserror::Error)]
+enum EpochRefusal {
+    #[error(
+        "this machine slept meanwhile, and the line was emptied {} minutes ago; whoever has joined since keeps their place until you reset again",
+        .0.as_secs() / 60
+    )]
+    Slept(Duration),
+    #[error("somebody else has reset the room meanwhile; look at `beekeeper status` before you reset again")]
+    AnotherEpoch,
+}
+
 /// What is written in the same transaction as a change of the room.
 struct Others {
     status: fn(u8, &Room) -> Item,
@@ -94,9 +109,17 @@ impl AwsStore {
     /// This takes a minute, and the room stays in the old epoch until then. Otherwise the purge could remove visitors
     /// of the new epoch.
     pub async fn reset(&self, epoch: Epoch, who: Author, clock: &impl Clock) -> PortResult<u64> {
+        let (begun, emptied) = (clock.now(), self.read_room(NEW_EPOCH).await?.epoch);
         let waiting = self.line.waiting().await?;
         self.purge(clock).await?;
         clock.sleep_until(clock.now() + PURGE_TIME).await;
+        let took = clock.now().since(begun);
+        if took > LONGEST_RESET {
+            return Err(PortError::broken(NEW_EPOCH)(EpochRefusal::Slept(took)));
+        }
+        if self.read_room(NEW_EPOCH).await?.epoch != emptied {
+            return Err(PortError::broken(NEW_EPOCH)(EpochRefusal::AnotherEpoch));
+        }
         let set_epoch = |room: &mut Room| room.start_epoch(epoch, self.now() - CLOCKS_APART);
         let others = Others {
             status: encode_first_status,
@@ -164,7 +187,7 @@ impl AwsStore {
                 Err(error) => return Err(error),
             }
         }
-        let conflict = "other writes keep changing the room, or items are missing from the ledger; retry, or deploy the stack again";
+        let conflict = "other writes keep changing the room, or items are missing from the ledger; retry, or deploy again with a changed setting";
         Err(busy.unwrap_or_else(|| PortError::new(attempt, Fault::Busy, conflict)))
     }
 }
