@@ -48,7 +48,7 @@ async fn destroyed(destroy: &Destroy, json: bool, yes: bool, begun: &AtomicBool)
         });
         say(&destroyed.to_string())
     } else {
-        say(&removal.told(&destroy.name))
+        say(&removal.told(&destroy.name, &account))
     };
     if !removal.removed.is_empty() {
         folder.forget_account(&destroy.name)?;

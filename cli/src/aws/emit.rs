@@ -30,7 +30,7 @@ pub(super) fn run(deploy: &Deploy, folder: &Path, json: bool) -> Result<()> {
         return Ok(say(&json!({ "event": "emitted", "room": config.room, "files": files }).to_string())?);
     }
     say(&files.join("\n"))?;
-    let consumers = Reservation::for_rate(config.rate).consumers;
+    let consumers = Reservation::for_rate(config.most_at(config.rate)).consumers;
     note(&format!(
         "Deploy them in {region} as the stack and with the tag that {} names: docs/pipelines.md shows how. The account was \
          not asked, so ReservedConsumers is 0; if it has functions to spare, set {consumers}.",

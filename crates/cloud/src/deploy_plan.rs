@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use aws_model::{
-    Capacity, CostLine, EventCosts, EventWork, ModelledRoom, Outlook, StandingCosts, WAIT_MINUTES, facts,
-    warm_costs,
+    Capacity, CostLine, EventCosts, EventWork, ModelledRoom, NEW_TABLE, Outlook, StandingCosts, WAIT_MINUTES,
+    facts, warm_costs,
 };
 use config::{Architecture, RoomConfig};
 use page::Page;
@@ -22,6 +22,7 @@ use crate::shop_check::ShopCheck;
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
 use crate::template::EdgeFirewall;
 use crate::url_change::warning_of_domain;
+use crate::warm_capacity::asked_for;
 use crate::warnings::{self, PlanWarning};
 use crate::{Account, Bundle, CloudError, bundle};
 
@@ -150,7 +151,7 @@ impl Account {
             reserved,
             capacity,
             shop,
-            costs: Costs::of(&room, mode),
+            costs: Costs::of(&room, mode, existing.map_or(NEW_TABLE, asked_for)),
             outlook,
         })
     }
@@ -171,7 +172,8 @@ impl Account {
 }
 
 impl Costs {
-    fn of(room: &ModelledRoom, mode: Mode) -> Self {
+    /// `warm` is what the table was given before.
+    fn of(room: &ModelledRoom, mode: Mode, warm: [f64; 2]) -> Self {
         const VISITORS: u64 = 100_000;
         let straight =
             || EventWork::straight(room, VISITORS).costs(room).iter().map(|line| line.dollars).sum();
@@ -182,7 +184,7 @@ impl Costs {
             idle_month: cents(standing.month),
             off_month: cents(standing.month),
             options: standing.options.iter().map(in_cents).collect(),
-            warm_once: cents(warm_costs(room)),
+            warm_once: cents(warm_costs(room, warm)),
             per_100_000: cents(event.dollars),
             per_100_000_with_reloads: cents(event.dollars_with_reloads),
             per_100_000_after_free_tier: event.dollars_after_free_tier.map(cents),
@@ -260,7 +262,7 @@ mod tests {
 
     #[test]
     fn whoever_goes_straight_in_costs_a_fraction_of_whoever_waits() {
-        let of = |mode| Costs::of(&ModelledRoom::new(Rate::new(300).unwrap()), mode);
+        let of = |mode| Costs::of(&ModelledRoom::new(Rate::new(300).unwrap()), mode, NEW_TABLE);
         let costs = of(Mode::Overflow);
         assert!(costs.per_100_000_straight.is_some_and(|straight| straight < costs.per_100_000 / 5.0));
         assert_eq!(of(Mode::Line).per_100_000_straight, None);
@@ -288,7 +290,8 @@ mod tests {
             config.edge = Some(edge);
             config.door_requests_per_address =
                 door_limit.then(|| AddressLimit::from_value(ConfigValue::Number(5000)).unwrap());
-            let costs = Costs::of(&ModelledRoom::of(&config, Architecture::Arm64, None), Mode::Line);
+            let room = ModelledRoom::of(&config, Architecture::Arm64, None);
+            let costs = Costs::of(&room, Mode::Line, NEW_TABLE);
             let cents = costs.options[0].dollars * 100.0;
             assert_eq!(costs.options[0].name, "alarms");
             assert_eq!(

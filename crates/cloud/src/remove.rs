@@ -28,7 +28,7 @@ const FUNCTIONS: [&str; 5] = ["Producer", "Trigger", "Consumer", "Throttle", "Se
 /// What was removed, and what was checked afterwards.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Removal {
-    /// What this run removed. Empty if the room was already removed.
+    /// What this run removed. Empty if there was nothing of the room.
     pub removed: Vec<String>,
     /// What was looked for afterwards and does not exist.
     pub gone: Vec<String>,
@@ -37,9 +37,14 @@ pub struct Removal {
 }
 
 impl Removal {
-    pub fn told(&self, room: &RoomId) -> String {
-        let is = if self.removed.is_empty() { "was already" } else { "is" };
-        let mut lines = vec![format!("the room {room} {is} removed")];
+    /// What was done in this account to remove the room.
+    pub fn told(&self, room: &RoomId, account: &Account) -> String {
+        let Account { id, region, .. } = account;
+        let mut lines = vec![if self.removed.is_empty() {
+            format!("nothing of a room {room} is in {region} of the account {id}")
+        } else {
+            format!("the room {room} is removed")
+        }];
         lines.extend(self.removed.iter().map(|what| format!("  removed          {what}")));
         lines.extend(self.gone.iter().map(|what| format!("  none found       {what}")));
         lines.extend(self.unverified.iter().map(|what| format!("  not checked      {what}")));

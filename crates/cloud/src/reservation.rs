@@ -40,8 +40,7 @@ impl ReservationPlan {
     ) -> Self {
         let before = stack.map_or(Reservation::of_consumers(0), reserved);
         // Both rates can be in force after the deployment.
-        let rate = config.rate.max(in_room);
-        let most = config.oversubscription().map_or(rate, |most| most.above(rate));
+        let most = config.most_at(config.rate.max(in_room));
         let wanted = Reservation::for_rate(most).with_throttle(config.throttle);
         match functions {
             // What this stack has reserved counts as left, because the new reservation replaces it.

@@ -60,6 +60,11 @@ fn next_of_both(wanted: [i64; 2], before: [i64; 2], has: [i64; 2], defaults: [i6
     [0, 1].map(|one| if raised[one] > defaults[one] { raised[one].max(has[one]) } else { raised[one] })
 }
 
+/// The reads and writes a second that the latest update of this stack asked for.
+pub(crate) fn asked_for(stack: &StackState) -> [f64; 2] {
+    BOTH.map(|name| stack.parameters.get(name).and_then(|value| value.parse().ok()).unwrap_or_default())
+}
+
 /// Reads and writes; 0 for one that is missing.
 fn of_both(parameters: &BTreeMap<String, String>) -> [i64; 2] {
     BOTH.map(|name| parameters.get(name).and_then(|value| value.parse().ok()).unwrap_or_default())

@@ -161,7 +161,7 @@ impl DeployedRoom {
     /// Whether the room needs more consumers for this rate than the deployment reserved, so that AWS would start too few.
     pub fn warning_of_reservation(&self, config: &RoomConfig, rate: Rate) -> Option<PlanWarning> {
         let Reservation { consumers, .. } = self.reserved;
-        let most = config.oversubscription().map_or(rate, |most| most.above(rate));
+        let most = config.most_at(rate);
         let needed = Reservation::for_rate(most).consumers;
         let more = if most == rate {
             String::new()

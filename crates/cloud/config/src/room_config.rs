@@ -306,6 +306,11 @@ impl RoomConfig {
         self.oversubscribe_percent.and_then(|most| Oversubscription::new(most.get()).ok())
     }
 
+    /// How many a minute it lets in at most at this rate: more, while some don't come.
+    pub fn most_at(&self, rate: Rate) -> Rate {
+        self.oversubscription().map_or(rate, |most| most.above(rate))
+    }
+
     /// How many may be in the shop at once. 0 is any number.
     pub fn active_limit(&self) -> Option<ActiveLimit> {
         let visitors = self.active_visitors.map(Whole::get).filter(|visitors| *visitors > 0)?;

@@ -288,13 +288,17 @@ fn sum(lines: &[CostLine]) -> f64 {
     lines.iter().map(|line| line.dollars).sum()
 }
 
-/// What the room's warm capacity costs once: the part above what every new table has.
-pub fn warm_costs(room: &ModelledRoom) -> f64 {
-    let above = |warm: f64, new: f64| (warm - new).max(0.0);
-    let fixed = &facts().fixed;
-    above(room.warm_reads, fixed.new_table_reads.value) * prices().warm_read.each()
-        + above(room.warm_writes, fixed.new_table_writes.value) * prices().warm_write.each()
+/// What the room's warm capacity costs once: the part above what every new table has, and above the reads and writes that its own
+/// table was given before.
+pub fn warm_costs(room: &ModelledRoom, before: [f64; 2]) -> f64 {
+    let above = |warm: f64, new: f64, before: f64| (warm - new.max(before)).max(0.0);
+    let (fixed, [reads, writes]) = (&facts().fixed, before);
+    above(room.warm_reads, fixed.new_table_reads.value, reads) * prices().warm_read.each()
+        + above(room.warm_writes, fixed.new_table_writes.value, writes) * prices().warm_write.each()
 }
+
+/// Nobody has paid for a new table.
+pub const NEW_TABLE: [f64; 2] = [0.0; 2];
 
 fn line(name: &'static str, dollars: f64) -> CostLine {
     CostLine { name, dollars }
@@ -399,9 +403,12 @@ mod tests {
 
     #[test]
     fn only_warm_capacity_above_a_new_tables_costs() {
-        assert_eq!(warm_costs(&room(1000)), 0.0);
+        assert_eq!(warm_costs(&room(1000), NEW_TABLE), 0.0);
         let writes = ModelledRoom { warm_writes: 14_000.0, ..room(1000) };
-        assert!((warm_costs(&writes) - 10_000.0 * prices().warm_write.value).abs() < 1e-9);
+        for (before, paid) in [(0.0, 10_000.0), (12_000.0, 2_000.0), (14_000.0, 0.0), (20_000.0, 0.0)] {
+            let costs = warm_costs(&writes, [0.0, before]);
+            assert!((costs - paid * prices().warm_write.value).abs() < 1e-9, "{costs} after {before}");
+        }
     }
 
     #[test]

@@ -34,7 +34,7 @@ mod work;
 
 pub use account_limits::{AccountLimit, AccountLimits, NEWER_REGION};
 pub use capacity::{Bound, Capacity};
-pub use costs::{CostLine, EventCosts, EventWork, StandingCosts, warm_costs};
+pub use costs::{CostLine, EventCosts, EventWork, NEW_TABLE, StandingCosts, warm_costs};
 pub use facts::{Fact, Facts, FixedFacts, facts};
 pub use hot_items::{CONFIDENCE, chance_of_at_most};
 pub use limit::Limit;

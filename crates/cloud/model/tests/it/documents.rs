@@ -2,8 +2,8 @@
 
 use aws_model::{
     AccountLimits, Bound, CONFIDENCE, Capacity, EventCosts, EventWork, Firewall, Limit, ModelledRoom,
-    NEWER_REGION, Reservation, StandingCosts, Visit, WAIT_MINUTES, chance_of_at_most, environments_per_visit,
-    facts, warm_costs,
+    NEW_TABLE, NEWER_REGION, Reservation, StandingCosts, Visit, WAIT_MINUTES, chance_of_at_most,
+    environments_per_visit, facts, warm_costs,
 };
 use document::words::{about, count, dollars};
 use waitroom::{Place, Rate, RoomId, Scheme};
@@ -223,7 +223,7 @@ fn how_many_wait_depends_on_luck_and_on_warm_reads() {
             about(warm_reads.into()),
             room.partitions().to_string(),
             format!("{}: {}", about(waiting.most), waiting.limit.name()),
-            dollars(warm_costs(&room)),
+            dollars(warm_costs(&room, NEW_TABLE)),
         ]
     });
     let waiting = format!("people waiting, in {:.0} of 100 rooms", CONFIDENCE * 100.0);
@@ -302,6 +302,6 @@ fn the_texts_name_the_models_numbers() {
         }
     }
     let warm = ModelledRoom { warm_reads: 60_000.0, warm_writes: 6_000.0, ..room(RATE) };
-    assert_in(CROWD, "docs/crowd.md", &format!("costs about ${:.0} once", warm_costs(&warm)));
+    assert_in(CROWD, "docs/crowd.md", &format!("costs about ${:.0} once", warm_costs(&warm, NEW_TABLE)));
     assert_in(CROWD, "docs/crowd.md", &facts().date);
 }
