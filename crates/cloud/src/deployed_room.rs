@@ -16,6 +16,7 @@ use crate::error::OrIncomplete;
 use crate::kept_refusals::KeptRefusals;
 use crate::reservation::reserved;
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
+use crate::template::{TEMPLATE, parse};
 use crate::{Account, CloudError, CloudErrorKind, names};
 
 /// A room in an account.
@@ -131,6 +132,17 @@ impl Account {
 fn mail_address(stack: &StackState) -> Option<MailAddress> {
     let (topic, address) = (stack.outputs.get("AlarmTopic")?, stack.parameters.get("AlarmEmail")?);
     Some(MailAddress { topic: topic.clone(), address: address.clone() })
+}
+
+/// What this stack's functions know and those of this program don't: a newer beekeeper has deployed it.
+pub(crate) fn only_known_there(stack: &StackState) -> Result<Vec<String>, CloudError> {
+    let template = parse(TEMPLATE).map_err(|error| {
+        CloudError::caused_by(CloudErrorKind::Other, "read the template of this program", error)
+    })?;
+    let own = template["Outputs"]["States"]["Value"].as_str().unwrap_or_default();
+    let mut states = known_states(stack);
+    states.retain(|state| own.split(' ').all(|own| own != state));
+    Ok(states)
 }
 
 /// A stack of before does not say which states it knows.

@@ -1,10 +1,13 @@
 //! Whether a room's stack is complete, and whether it is what this program and this configuration would deploy.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use aws_sdk_sts::config::ProvideCredentials;
 use config::RoomConfig;
 use waitroom::Timestamp;
 
 use crate::deploy::Deployment;
+use crate::deployed_room::only_known_there;
 use crate::setting_change::SettingChange;
 use crate::stack::{NextStep, RoomStack, next_step};
 use crate::{Account, Bundle, CloudError};
@@ -17,6 +20,8 @@ pub struct StackCheck {
     pub progress: StackProgress,
     /// Whether functions and template are those of this program. `None` if it contains no functions for this room.
     pub is_of_this_program: Option<bool>,
+    /// Whether the functions are of a newer program, which alone may update them.
+    pub is_newer: bool,
     /// The settings in the configuration file that the stack was not deployed with.
     pub not_deployed: Vec<SettingChange>,
 }
@@ -51,13 +56,54 @@ impl Account {
             Err(_) => None,
         };
         let status = found.status.to_string();
-        Ok(Some(StackCheck { status, progress, is_of_this_program, not_deployed }))
+        let is_newer = !only_known_there(&found)?.is_empty();
+        Ok(Some(StackCheck { status, progress, is_of_this_program, is_newer, not_deployed }))
     }
 
-    /// When the credentials expire. `None` for keys that do not expire.
-    pub(crate) async fn credentials_expire(&self) -> Option<Timestamp> {
-        let credentials = self.config.credentials_provider()?.provide_credentials().await.ok()?;
-        let since_1970 = credentials.expiry()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-        Some(Timestamp::from_millis(u64::try_from(since_1970.as_millis()).ok()?))
+    pub(crate) async fn credentials_expire(&self) -> Expiry {
+        let Some(provider) = self.config.credentials_provider() else { return Expiry::Never };
+        let Ok(credentials) = provider.provide_credentials().await else { return Expiry::Never };
+        Expiry::of(credentials.expiry(), credentials.session_token().is_some())
+    }
+}
+
+/// When credentials expire, as far as is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expiry {
+    Never,
+    At(Timestamp),
+    /// Temporary keys that somebody copied. Only who gave them out knows until when they are valid.
+    Sometime,
+}
+
+impl Expiry {
+    fn of(known: Option<SystemTime>, is_temporary: bool) -> Self {
+        let since_1970 = known.and_then(|known| known.duration_since(UNIX_EPOCH).ok());
+        match since_1970.and_then(|since| u64::try_from(since.as_millis()).ok()) {
+            Some(at) => Self::At(Timestamp::from_millis(at)),
+            None if is_temporary => Self::Sometime,
+            None => Self::Never,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn keys_with_a_session_token_expire_even_if_nobody_says_when() {
+        let at = UNIX_EPOCH + Duration::from_secs(1_804_000_000);
+        let expected = Expiry::At(Timestamp::from_millis(1_804_000_000_000));
+        for (known, is_temporary, expected) in [
+            (Some(at), true, expected),
+            (Some(at), false, expected),
+            (None, true, Expiry::Sometime),
+            (None, false, Expiry::Never),
+        ] {
+            assert_eq!(Expiry::of(known, is_temporary), expected);
+        }
     }
 }

@@ -1,10 +1,11 @@
-//! Whether a deployment may change where visitors come to: the room's domain, or its edge. People may stand in line, with links
-//! and cookies of before.
+//! Whether a deployment may change where visitors come to, the room's domain or its edge, and what answers them there. People may
+//! stand in line, with links and cookies of before.
 
 use config::{DomainName, EdgeSetting, RoomConfig};
 use hyper::Method;
 use waitroom::RoomId;
 
+use crate::deployed_room::only_known_there;
 use crate::smoke_client::SmokeClient;
 use crate::stack::StackState;
 use crate::warnings::PlanWarning;
@@ -28,6 +29,7 @@ impl Account {
         config: &RoomConfig,
     ) -> Result<(), CloudError> {
         let Some(existing) = existing else { return Ok(()) };
+        refuse_older_functions(existing, config)?;
         let change = UrlChange::of(existing, config);
         change.refuse_lost_domain()?;
         change.refuse_gap()?;
@@ -39,6 +41,19 @@ impl Account {
             _ => Ok(()),
         }
     }
+}
+
+/// An error if this program's functions could not read what those of the stack may have written: nobody would get in until somebody
+/// deploys the newer ones again.
+fn refuse_older_functions(existing: &StackState, config: &RoomConfig) -> Result<(), CloudError> {
+    let newer = only_known_there(existing)?;
+    if newer.is_empty() {
+        return Ok(());
+    }
+    let attempt = format!("update the room {}", config.room);
+    let reason = format!("a newer beekeeper deployed it, and this one doesn't know its {}", newer.join(", "));
+    Err(CloudError::new(CloudErrorKind::Other, attempt, reason)
+        .with_advice("use that version, or a newer one"))
 }
 
 /// That a room deployed without a domain gets one. Its old URL still answers, but leads to none of the new places.
@@ -202,6 +217,25 @@ mod tests {
         let warning = warning_of_domain(&deployed(""), &config).unwrap();
         assert!(warning.text.starts_with("the room's URL becomes https://queue.shop.example/beekeeper"));
         assert_eq!(warning_of_domain(&deployed("queue.shop.example"), &config), None);
+    }
+
+    #[test]
+    fn an_older_beekeeper_puts_no_functions_under_what_a_newer_one_wrote() {
+        let config = RoomConfig::new(
+            "sale".parse().unwrap(),
+            "Sale".parse().unwrap(),
+            "https://shop.example".parse().unwrap(),
+            waitroom::Rate::new(300).unwrap(),
+        );
+        let refused = |states: Option<&str>| {
+            let mut deployed = StackState::with([].into());
+            deployed.outputs.extend(states.map(|states| ("States".to_owned(), states.to_owned())));
+            refuse_older_functions(&deployed, &config).map_err(|error| error.reason())
+        };
+        assert_eq!(refused(None), Ok(()));
+        assert_eq!(refused(Some("on paused off closed")), Ok(()));
+        let told = refused(Some("on paused off lottery")).unwrap_err();
+        assert_eq!(told, "a newer beekeeper deployed it, and this one doesn't know its lottery");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use doctor::{DoctorCheck, Examined};
 use document::words::{about, count, time};
 use waitroom::{RoomId, Timestamp};
 
+use crate::stack_check::Expiry;
 use crate::{
     Account, AccountLimit, Bundle, CloudError, DeployedRoom, Forecast, LimitReading, ReservationPlan,
     ReservationTooLarge, StackCheck, StackProgress,
@@ -28,27 +29,35 @@ pub fn no_credentials(error: &CloudError) -> DoctorCheck {
 
 pub(super) async fn credentials(account: &Account, examined: &Examined) -> Vec<DoctorCheck> {
     let opens = examined.status().and_then(|status| status.room.opens);
-    let expire = account.credentials_expire().await;
-    vec![judge_credentials(&account.arn, &account.region, expire, examined.now(), opens)]
+    let expiry = account.credentials_expire().await;
+    vec![judge_credentials(&account.arn, &account.region, expiry, examined.now(), opens)]
 }
 
 fn judge_credentials(
     arn: &str,
     region: &str,
-    expire: Option<Timestamp>,
+    expiry: Expiry,
     now: Timestamp,
     opens: Option<Timestamp>,
 ) -> DoctorCheck {
     let who = format!("{arn}, in {region}");
-    let Some(expire) = expire else {
-        return DoctorCheck::ok(CREDENTIALS, format!("{who}; as far as is known, they do not expire"));
-    };
-    let text = format!("{who}; they expire at {expire}");
-    if expire.since(now) < SOON || opens.is_some_and(|opens| expire <= opens) {
-        let advice = "sign in again shortly before the event: without credentials you cannot give orders; the room runs on";
-        return DoctorCheck::warning(CREDENTIALS, text, advice);
+    let again = "sign in again shortly before the event: without credentials you cannot give orders; the room runs on";
+    match expiry {
+        Expiry::Never => {
+            DoctorCheck::ok(CREDENTIALS, format!("{who}; as far as is known, they do not expire"))
+        }
+        Expiry::Sometime => {
+            let text = format!("{who}; they are temporary, and only who gave them out knows until when");
+            DoctorCheck::warning(CREDENTIALS, text, again)
+        }
+        Expiry::At(at) => {
+            let text = format!("{who}; they expire at {at}");
+            if at.since(now) < SOON || opens.is_some_and(|opens| at <= opens) {
+                return DoctorCheck::warning(CREDENTIALS, text, again);
+            }
+            DoctorCheck::ok(CREDENTIALS, text)
+        }
     }
-    DoctorCheck::ok(CREDENTIALS, text)
 }
 
 pub(super) fn failed(name: &'static str, error: &CloudError) -> DoctorCheck {
@@ -100,7 +109,11 @@ fn judge_stack(found: Option<&StackCheck>, lack: Option<String>, room: &RoomId) 
             vec![DoctorCheck::problem(STACK, text, format!("repair it: beekeeper deploy {room}"))]
         }
     };
-    if found.is_of_this_program == Some(false) {
+    if found.is_newer {
+        let text = "a newer beekeeper than this one deployed the room";
+        let advice = "use that one: this one may give orders, and deploys nothing there";
+        checks.push(DoctorCheck::warning(STACK, text, advice));
+    } else if found.is_of_this_program == Some(false) {
         let text = "the room was deployed by another version of beekeeper than this one";
         checks.push(DoctorCheck::warning(STACK, text, &*deploy));
     }
@@ -213,13 +226,14 @@ mod tests {
     fn credentials_that_expire_before_the_event_are_warned_of() {
         let now = Timestamp::from_millis(1_804_000_000_000);
         let hours = |hours| now + Duration::from_hours(hours);
-        let of = |expire, opens| {
-            judge_credentials("arn:aws:iam::1:user/anna", "eu-central-1", expire, now, opens).result
+        let of = |expiry, opens| {
+            judge_credentials("arn:aws:iam::1:user/anna", "eu-central-1", expiry, now, opens).result
         };
-        assert_eq!(of(None, Some(hours(24))), CheckResult::Ok);
-        assert_eq!(of(Some(hours(8)), None), CheckResult::Ok);
-        assert_eq!(of(Some(hours(8)), Some(hours(24))), CheckResult::Warning);
-        assert_eq!(of(Some(now), None), CheckResult::Warning);
+        assert_eq!(of(Expiry::Never, Some(hours(24))), CheckResult::Ok);
+        assert_eq!(of(Expiry::At(hours(8)), None), CheckResult::Ok);
+        assert_eq!(of(Expiry::At(hours(8)), Some(hours(24))), CheckResult::Warning);
+        assert_eq!(of(Expiry::At(now), None), CheckResult::Warning);
+        assert_eq!(of(Expiry::Sometime, None), CheckResult::Warning);
     }
 
     #[test]
@@ -231,6 +245,7 @@ mod tests {
             status: "UPDATE_COMPLETE".into(),
             progress,
             is_of_this_program,
+            is_newer: false,
             not_deployed: edited.iter().map(change).collect(),
         };
         let of = |progress, is_of_this_program, edited: &[&'static str]| {
@@ -244,6 +259,12 @@ mod tests {
             "{edited:?}"
         );
         assert!(edited[1].found.ends_with("deployed: title: 1 -> none, shop: 1 -> none"), "{edited:?}");
+        let newer = StackCheck { is_newer: true, ..stack(StackProgress::Complete, Some(false), &[]) };
+        let newer = judge_stack(Some(&newer), None, &room);
+        assert!(
+            newer[0].result == CheckResult::Warning && newer[0].found.starts_with("a newer"),
+            "{newer:?}"
+        );
         for progress in [StackProgress::UnderWay, StackProgress::Broken] {
             assert_eq!(of(progress, None, &[])[0].result, CheckResult::Problem);
         }
