@@ -139,11 +139,11 @@ fn shop(status: &Status, palette: Palette, width: u16, findings: usize) -> Vec<L
         lines.extend(fit(words(label, Style::new()).chain(marks), width));
         lines.extend(status.findings.iter().rev().take(findings).flat_map(|finding| plain(&found(finding))));
     }
-    if let Some(dead_letters) = status.dead_letters {
-        let watched = alarms(status).map_or_else(|| "no alarms".into(), |alarms| format!("alarms: {alarms}"));
-        let both = [format!("dead letters {dead_letters}"), watched];
-        lines.extend(fit(both.map(|fact| ("   ", Span::raw(fact))), width));
-    }
+    let dead_letters = status.dead_letters.map(|letters| format!("dead letters {letters}"));
+    let watched = alarms(status).map(|alarms| format!("alarms: {alarms}"));
+    let watched = watched.or_else(|| dead_letters.is_some().then(|| "no alarms".into()));
+    let both = dead_letters.into_iter().chain(watched);
+    lines.extend(fit(both.map(|fact| ("   ", Span::raw(fact))), width));
     for alarm in status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing).take(3) {
         let rings = format!("{}: {}", alarm.name, alarm.told());
         lines.extend(fit(words(&rings, palette.strong(Color::Red)), width));

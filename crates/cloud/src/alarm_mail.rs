@@ -4,7 +4,8 @@ use aws_sdk_sns::types::Subscription;
 use control::{AlarmMail, AlarmMailState};
 
 use crate::deployed_room::MailAddress;
-use crate::{Account, DeployedRoom};
+use crate::soon::soon;
+use crate::{Account, CloudError, DeployedRoom};
 
 /// What SNS says instead of an ARN while nobody has clicked the link, and for a while after somebody unsubscribed:
 /// <https://docs.aws.amazon.com/sns/latest/api/API_ListSubscriptionsByTopic.html>
@@ -15,7 +16,7 @@ impl DeployedRoom {
     /// Whether the operator gets the e-mails of the alarms. `None` if the room has no alarms.
     pub async fn alarm_mail(&self) -> Option<AlarmMail> {
         let MailAddress { topic, address } = self.alarm_mail_to.clone()?;
-        let (state, error) = match self.account.subscriptions(&topic).await {
+        let (state, error) = match soon(self.account.subscriptions(&topic)).await {
             Ok(subscriptions) => (state(&subscriptions, &address), None),
             Err(error) => (AlarmMailState::Unknown, Some(error)),
         };
@@ -24,11 +25,11 @@ impl DeployedRoom {
 }
 
 impl Account {
-    async fn subscriptions(&self, topic: &str) -> Result<Vec<Subscription>, String> {
+    async fn subscriptions(&self, topic: &str) -> Result<Vec<Subscription>, CloudError> {
         let sns = aws_sdk_sns::Client::new(&self.config);
         let list = sns.list_subscriptions_by_topic().topic_arn(topic).into_paginator();
         let subscriptions = list.items().send().try_collect().await;
-        subscriptions.map_err(|error| self.errors.call_failed("", error).reason())
+        subscriptions.map_err(|error| self.errors.call_failed("read who gets them", error))
     }
 }
 

@@ -3,9 +3,10 @@
 use std::error::Error;
 
 use control::{AlarmChange, Answer, EntriesByMinute, Order, Reply, Status, Transport};
-use futures_util::future::try_join4;
+use futures_util::future::join4;
 use waitroom::Timestamp;
 
+use crate::soon::soon;
 use crate::{CloudError, DeployedRoom};
 
 impl Transport for DeployedRoom {
@@ -34,23 +35,25 @@ impl Transport for DeployedRoom {
 
     fn watched(&self, status: Status) -> Answer<'_, Status> {
         Box::pin(async move {
-            let alarm_mail = async { Ok(self.alarm_mail().await) };
-            let refused = async { Ok(self.lately_refused(Transport::now(self)).await) };
-            let (dead_letters, alarms, alarm_mail, refused) =
-                Box::pin(try_join4(self.dead_letters(), self.alarms(), alarm_mail, refused))
-                    .await
-                    .map_err(boxed)?;
-            let (refusals, refusals_missing) = match refused {
-                Ok(refusals) => (refusals, None),
-                Err(reason) => (None, Some(reason)),
-            };
-            let dead_letters = Some(dead_letters);
-            Ok(Status { refusals, refusals_missing, dead_letters, alarms, alarm_mail, ..status })
+            let (dead_letters, alarms, alarm_mail, refused) = Box::pin(join4(
+                soon(self.dead_letters()),
+                soon(self.alarms()),
+                self.alarm_mail(),
+                self.lately_refused(Transport::now(self)),
+            ))
+            .await;
+            let (refusals, refusals_missing) = or_why(refused);
+            let (dead_letters, lost) = or_why(dead_letters.map(Some));
+            let (alarms, missing) = or_why(alarms);
+            let alarms_missing = missing.or(lost);
+            let watched =
+                Status { refusals, refusals_missing, dead_letters, alarms, alarms_missing, ..status };
+            Ok(Status { alarm_mail, ..watched })
         })
     }
 
     fn alarm_changes(&self, most: u16) -> Answer<'_, Vec<AlarmChange>> {
-        Box::pin(async move { self.alarm_changes(most).await.map_err(boxed) })
+        Box::pin(async move { Ok(soon(self.alarm_changes(most)).await?) })
     }
 
     fn entered(&self, since: Timestamp) -> Answer<'_, Option<EntriesByMinute>> {
@@ -59,6 +62,10 @@ impl Transport for DeployedRoom {
             entered.map(Some).map_err(boxed)
         })
     }
+}
+
+fn or_why<T: Default>(known: Result<T, String>) -> (T, Option<String>) {
+    known.map_or_else(|why| (T::default(), Some(why)), |known| (known, None))
 }
 
 fn boxed(error: CloudError) -> Box<dyn Error + Send + Sync> {

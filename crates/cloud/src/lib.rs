@@ -50,6 +50,7 @@ mod setting_change;
 mod shop_check;
 mod smoke_check;
 mod smoke_client;
+mod soon;
 mod stack;
 mod stack_check;
 #[cfg(test)]

@@ -10,6 +10,7 @@ use waitroom::{RoomId, Timestamp};
 
 use crate::entered::{sums, sums_of};
 use crate::kept_refusals::LatelyRefused;
+use crate::soon::soon;
 use crate::{Account, CloudError, DeployedRoom};
 
 /// What a room is called in the metrics of AWS.
@@ -60,11 +61,7 @@ impl DeployedRoom {
             has_edge: self.has_edge,
             has_edge_firewall: self.has_edge_firewall,
         };
-        let read = async {
-            let read = self.account.refusals(source, now).await;
-            read.map_err(|error| format!("{error}: {}", error.reason()))
-        };
-        self.refusals.or_read(read).await
+        self.refusals.or_read(soon(self.account.refusals(source, now))).await
     }
 }
 

@@ -22,7 +22,6 @@ const TIMED_PLAYS: &str = "timed_plays::";
 
 /// How many of them run at once. Each spends most of its time waiting for real minutes, so these are more than processors.
 const PLAYS_AT_ONCE: &str = "4";
-const PLAYS_BESIDE_OTHERS: &str = "3";
 
 #[derive(Debug, Args)]
 pub(crate) struct TestArguments {
@@ -85,23 +84,38 @@ fn everything(all: bool) -> Result<()> {
 
     beside_each_other(&[
         &|| {
+            whatever_waits(&programs, &packages, &tests)?;
+            whatever_measures(&programs)
+        },
+        // It takes what the others leave of the processors.
+        &|| programs.run_computing(&["--include-ignored"]),
+    ])
+}
+
+fn whatever_waits(
+    programs: &TestPrograms,
+    packages: &FunctionPackages,
+    tests: &(dyn Fn() -> Command + Sync),
+) -> Result<()> {
+    beside_each_other(&[
+        &|| {
             programs.run_side_by_side(&["--include-ignored"])?;
             run_beside_others("examples in the documentation", tests().arg("--doc"))
         },
-        &|| site::test_beside_others(&packages),
+        &|| site::test_beside_others(packages),
         // Most plays wait for real minutes, and measure none of them.
         &|| {
-            let untimed = ["--skip", TIMED_PLAYS, "--test-threads", PLAYS_BESIDE_OTHERS];
+            let untimed = ["--skip", TIMED_PLAYS, "--test-threads", PLAYS_AT_ONCE];
             programs.run_plays(&[&["--ignored", "--nocapture"][..], &untimed].concat())
         },
-    ])?;
-
-    // Last, because these measure how soon something happens. They mostly wait.
-    beside_each_other(&[
-        &|| programs.run_timed(&["--include-ignored"]),
-        &|| programs.run_plays(&["--ignored", "--nocapture", TIMED_PLAYS, "--test-threads", PLAYS_AT_ONCE]),
-        &|| programs.run_computing(&["--include-ignored"]),
     ])
+}
+
+/// Last, because these measure how soon something happens. They mostly wait.
+fn whatever_measures(programs: &TestPrograms) -> Result<()> {
+    beside_each_other(&[&|| programs.run_timed(&["--include-ignored"]), &|| {
+        programs.run_plays(&["--ignored", "--nocapture", TIMED_PLAYS, "--test-threads", PLAYS_AT_ONCE])
+    }])
 }
 
 /// Runs all of them at the same time. One that fails does not end the others.

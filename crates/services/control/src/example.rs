@@ -63,6 +63,7 @@ pub fn suffering() -> Status {
         stopped_at: None,
         refusals: None,
         refusals_missing: None,
+        alarms_missing: None,
         limited: None,
         dead_letters: Some(2),
         alarms: vec![

@@ -119,7 +119,7 @@ fn complete(reply: Reply) -> Reply {
     status.findings = vec![Finding { refused: true, why: Some("w".to_owned()), ..finding }];
     let refusals = Refusals { requests: 1, since: NOON, reason: "r".to_owned() };
     (status.refusals, status.limited) = (Some(refusals.clone()), Some(refusals));
-    status.refusals_missing = Some("m".to_owned());
+    (status.refusals_missing, status.alarms_missing) = (Some("m".to_owned()), Some("m".to_owned()));
     (status.stopped_at, status.dead_letters) = (Some(NOON), Some(1));
     status.alarms = vec![Alarm {
         name: "a".to_owned(),
@@ -148,7 +148,7 @@ fn orders_and_replies_keep_their_fields() {
     store.sell_out(store.room().stock.unwrap());
     let code = store.ask_for_help(38, NOW);
     let unsure = PortError::new("end the room", Fault::Unsure, "the connection was reset");
-    let (mut sent, mut replied) = (Vec::new(), fields("reply", &Reply::unsure(&unsure)));
+    let (mut sent, mut replied) = (Vec::new(), fields("reply", &Reply::unsure(&unsure, false)));
     for mut order in orders(&key, code) {
         if order == LAST_CHANGE {
             order = Order::Undo { number: store.last_entry() };

@@ -78,10 +78,18 @@ impl OperatedRoom {
         }
     }
 
-    /// The latest orders and alarms, at most so many of each, oldest first.
-    pub async fn history(&self, most: u16) -> Result<Vec<HistoryLine>, ControlError> {
+    /// The latest orders and alarms, at most so many of each, oldest first. And why the alarms aren't among them, if they aren't:
+    /// what was ordered is known without them.
+    pub async fn history(
+        &self,
+        most: u16,
+    ) -> Result<(Vec<HistoryLine>, Option<TransportError>), ControlError> {
         let entries = self.entries(most).await?;
-        Ok(HistoryLine::merged(entries, self.transport.alarm_changes(most).await?))
+        let (changes, missing) = match self.transport.alarm_changes(most).await {
+            Ok(changes) => (changes, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        Ok((HistoryLine::merged(entries, changes), missing))
     }
 
     /// How the visitor with this help code stands.

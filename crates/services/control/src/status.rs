@@ -55,6 +55,9 @@ pub struct Status {
     /// Only on AWS, and only if the room was deployed with alarms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alarms: Vec<Alarm>,
+    /// Why they or the dead letters aren't known. Only on AWS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alarms_missing: Option<String>,
     /// Only on AWS, and only if the room was deployed with alarms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alarm_mail: Option<AlarmMail>,
@@ -209,6 +212,7 @@ impl Status {
             stopped_at: None,
             refusals: None,
             refusals_missing: None,
+            alarms_missing: None,
             limited: None,
             dead_letters: None,
             alarms: Vec::new(),

@@ -228,7 +228,11 @@ fn ordered(room: &Room) -> impl Iterator<Item = StatusLine> {
 /// What watches a room on AWS.
 fn watched(status: &Status) -> Vec<StatusLine> {
     let ringing = || status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing);
-    let mark = if ringing().next().is_some() { CheckMark::Bad } else { CheckMark::Good };
+    let mark = match status.alarms_missing {
+        Some(_) => CheckMark::Doubtful,
+        None if ringing().next().is_some() => CheckMark::Bad,
+        None => CheckMark::Good,
+    };
     let dead_letters =
         status.dead_letters.map(|letters| StatusLine::new("dead letters", letters.to_string()));
     let alarms = alarms(status).map(|alarms| StatusLine::marked("alarms", mark, alarms));

@@ -222,6 +222,9 @@ fn is_on_aws(status: &Status) -> bool {
 
 /// A summary of all alarms; none if there are none.
 pub fn alarms(status: &Status) -> Option<String> {
+    if let Some(reason) = &status.alarms_missing {
+        return Some(format!("not known: {reason}"));
+    }
     let ringing = status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing).count();
     match (status.alarms.len(), ringing) {
         (0, _) => None,

@@ -35,7 +35,10 @@ impl KeptRecords {
         // The records first: an order after them is of no minute that is reported.
         let minutes = room.minutes(since).await?;
         let status = room.status().await?;
-        let lines = room.history(AuditEntry::KEPT).await?;
+        let (lines, missing) = room.history(AuditEntry::KEPT).await?;
+        if let Some(error) = missing {
+            return Err(error.into());
+        }
         // A report without this number is better than none.
         let entered = room.transport.entered(since - Duration::from_mins(1)).await;
         let entered = entered.map_err(|error| with_advice(error.as_ref(), advise));
