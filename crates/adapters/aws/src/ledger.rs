@@ -1,4 +1,4 @@
-//! The ledger's ports except the plans: the room, admissions, the throttle's memory.
+//! The room as functions read and mark it, the count of entries, admissions, the throttle's memory, and the audit trail.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -5,14 +5,14 @@
 //!
 //! | port | module |
 //! | --- | --- |
-//! | `RoomReader`, `Rescheduling`, `Admissions`, `ThrottleStore`, `AuditTrail` | `ledger` |
-//! | `Permits` | `permits` |
+//! | `RoomReader`, `QuietSwitch`, `Rescheduling`, `EntryCount`, `Admissions`, `ThrottleStore`, `AuditTrail` | `ledger` |
+//! | `Permits`, `NewcomerCount` | `permits` |
 //! | `KeyBoard`, `Keys`, `KeyAdmin` | `signing_keys`, `key_secret` |
 //! | `StockCount` | `stock` |
 //! | `TurnoutCount` | `turnout` |
 //! | `GuardReports`, `ActiveVisitors` | `active` |
 //! | `HelpCalls`, `HelpDesk` | `help` |
-//! | `Plans`, `Slices`, `StatusBoard` | `plans` |
+//! | `Plans`, `Slices`, `StatusBoard`, `LineStatusReader` | `plans` |
 //! | `MinuteLog` | `history` |
 //! | `TicketCounter`, `LineBack`, `LineFront`, `LineLength` | `line` |
 //! | `Dispatch` | `dispatch` |

@@ -1,4 +1,4 @@
-//! The ports of the ledger, apart from those that change the room.
+//! The ports of the ledger, apart from those of the room itself, its audit trail and the throttle's memory, which are in `ledger.rs`.
 
 use std::time::Duration;
 
