@@ -11,10 +11,10 @@ use crate::keys::Key;
 
 /// What an item has, by name. An attribute without a value is absent from it, and a write removes it, so that nothing
 /// of before stays.
-type Attributes<const N: usize> = [(&'static str, Option<AttributeValue>); N];
+type Attributes = Vec<(&'static str, Option<AttributeValue>)>;
 
 /// Names every field of a room, so that one that is stored nowhere does not compile.
-fn room_attributes(room: &Room) -> Attributes<36> {
+fn room_attributes(room: &Room) -> Attributes {
     let Room {
         settings,
         url,
@@ -53,7 +53,7 @@ fn room_attributes(room: &Room) -> Attributes<36> {
         lifetimes,
     } = settings;
     let Lifetimes { admission, pass } = lifetimes;
-    [
+    vec![
         ("room", Some(text(name))),
         ("title", Some(text(title))),
         ("shop", Some(text(shop))),
@@ -101,13 +101,13 @@ pub(crate) fn absent_from_room(room: &Room) -> Vec<&'static str> {
     absent(room_attributes(room))
 }
 
-fn present<const N: usize>(key: Key, attributes: Attributes<N>) -> Item {
+fn present(key: Key, attributes: Attributes) -> Item {
     let mut encoded = item(key, []);
     encoded.extend(attributes.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
     encoded
 }
 
-fn absent<const N: usize>(attributes: Attributes<N>) -> Vec<&'static str> {
+fn absent(attributes: Attributes) -> Vec<&'static str> {
     attributes.into_iter().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect()
 }
 
@@ -176,9 +176,9 @@ pub(crate) fn decode_last_entry(item: &Item) -> Result<u64, ItemError> {
 ///
 /// Mapping templates copy the texts into JSON unchanged. So they are stored with JSON's escapes, without the quotation
 /// marks.
-fn status_attributes(room: &Room) -> Attributes<17> {
+fn status_attributes(room: &Room) -> Attributes {
     let shop = &room.settings.shop;
-    [
+    vec![
         ("epoch", Some(text(&room.epoch))),
         ("state", Some(text(room.state.as_str()))),
         ("observes", room.observes_once_on().then(|| flag(true))),
