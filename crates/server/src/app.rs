@@ -19,7 +19,7 @@ use routes::{Handler, HttpResponse, Reads, Route, cookies, respond};
 use tokio::time::timeout;
 use tracing::{Instrument, Level, Span};
 use waitroom::Scheme;
-use waitroom::ports::{Clock, PortError, PortResult, RoomReader};
+use waitroom::ports::{Clock, PortResult, RoomReader};
 
 use crate::connections::{HttpService, request_id};
 use crate::files::Files;
@@ -39,12 +39,6 @@ pub struct App {
     limit: Option<JoinLimit>,
     limited: RefusalLog,
     metrics: Option<Arc<AnswerMetrics>>,
-}
-
-/// Why a handler gave no answer.
-enum NoAnswer {
-    NotFound,
-    Unavailable(ProducerError),
 }
 
 impl App {
@@ -111,24 +105,24 @@ impl App {
         Route::find(path).filter(|(route, _)| route.handler != Handler::Preview || self.preview.is_some())
     }
 
-    /// `parameter` is the part of the path that matches the route's parameter.
+    /// None if there is nothing at this path. `parameter` is the part of it that matches the route's parameter.
     async fn handle(
         &self,
         route: &Route,
         parameter: &str,
         request: &mut Request<Incoming>,
         sender: IpAddr,
-    ) -> Result<HttpResponse, NoAnswer> {
+    ) -> Result<Option<HttpResponse>, ProducerError> {
         match route.handler {
-            Handler::Door => return Ok(self.door(request, sender).await),
-            Handler::Guard => return Ok(self.guard(request).await?),
-            Handler::Page => return self.page.answer(parameter, request).ok_or(NoAnswer::NotFound),
-            Handler::Preview => return self.preview(parameter, request).await,
+            Handler::Door => return Ok(Some(self.door(request, sender).await)),
+            Handler::Guard => return Ok(Some(self.guard(request).await?)),
+            Handler::Page => return Ok(self.page.answer(parameter, request)),
+            Handler::Preview => return Ok(self.preview(parameter, request).await?),
             // The first visitor may come before the room's keys.
             Handler::PublicKeys => self.producer.warm_up().await?,
             Handler::Root | Handler::Poll | Handler::Status | Handler::ClientCheck | Handler::Discovery => {}
         }
-        self.reads.answer(route.handler, request.headers()).await?.ok_or(NoAnswer::NotFound)
+        Ok(self.reads.answer(route.handler, request.headers()).await?)
     }
 
     async fn door(&self, request: &Request<Incoming>, sender: IpAddr) -> HttpResponse {
@@ -193,10 +187,10 @@ impl App {
         is_here && !is_passed_on && self.store.room().await.is_ok_and(|room| room.rehearsal.is_some())
     }
 
-    async fn preview(&self, path: &str, request: &Request<Incoming>) -> Result<HttpResponse, NoAnswer> {
-        let preview = self.preview.as_ref().ok_or(NoAnswer::NotFound)?;
+    async fn preview(&self, path: &str, request: &Request<Incoming>) -> PortResult<Option<HttpResponse>> {
+        let Some(preview) = &self.preview else { return Ok(None) };
         let room = self.store.room().await?;
-        preview.answer(path, &room, SystemClock.now(), request).await.ok_or(NoAnswer::NotFound)
+        Ok(preview.answer(path, &room, SystemClock.now(), request).await)
     }
 
     async fn answer_route(
@@ -208,9 +202,9 @@ impl App {
     ) -> HttpResponse {
         let metrics = self.metrics.as_ref().map(|metrics| (metrics, Instant::now()));
         let response = match self.handle(route, parameter, request, sender).await {
-            Ok(response) => respond::with_headers_of(route, response),
-            Err(NoAnswer::NotFound) => respond::not_found(request.uri().path(), request.headers()),
-            Err(NoAnswer::Unavailable(error)) => {
+            Ok(Some(response)) => respond::with_headers_of(route, response),
+            Ok(None) => respond::not_found(request.uri().path(), request.headers()),
+            Err(error) => {
                 self.refusals.log(SystemClock.now(), request.uri().path(), &error);
                 self.reads.unavailable().await
             }
@@ -252,18 +246,6 @@ impl HttpService for App {
         // To create a span takes a good part of the time of a poll.
         let span = if tracing::enabled!(Level::INFO) { self.span_of(request).await } else { Span::none() };
         self.answer_route(route, &parameter, request, sender).instrument(span).await
-    }
-}
-
-impl From<PortError> for NoAnswer {
-    fn from(error: PortError) -> Self {
-        Self::Unavailable(error.into())
-    }
-}
-
-impl From<ProducerError> for NoAnswer {
-    fn from(error: ProducerError) -> Self {
-        Self::Unavailable(error)
     }
 }
 
