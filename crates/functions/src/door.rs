@@ -6,7 +6,7 @@ use lambda_http::http::HeaderValue;
 use lambda_http::http::header::COOKIE;
 use lambda_http::request::{LambdaRequest, RequestContext};
 use lambda_http::{LambdaEvent, Request, RequestExt};
-use producer::{DoorRequest, Nonce, SessionRules};
+use producer::DoorRequest;
 
 /// What `lambda_http` would lose of an event, or panic at. Joins the cookies to one header. API Gateway passes on several `Cookie` headers, as HTTP/2 allows a browser to send them, and
 /// `lambda_http` keeps the last one. A function's URL lists cookies, and `lambda_http` drops them all if one has a letter beyond
@@ -49,19 +49,10 @@ fn in_a_uri(query: &str) -> String {
 
 /// Converts the request to the producer's type, with these cookies.
 pub fn door_request<'a>(request: &'a Request, cookies: &'a [&'a str]) -> DoorRequest<'a> {
-    let parameter = |name| request.query_string_parameters_ref().and_then(|query| query.first(name));
-    DoorRequest {
-        shown: DoorRequest::shown(request.method(), request.headers()),
-        cookies,
-        nonce: parameter(Nonce::PARAMETER),
-        asks_for_help: parameter(DoorRequest::HELP).is_some(),
-        runs_no_script: parameter(DoorRequest::PLAIN).is_some(),
-        again: parameter(SessionRules::AGAIN),
-        user_agent: DoorRequest::user_agent(request.headers()),
-        // The firewall in front of the API or the edge limits clients.
-        limit: None,
-        path: path(request),
-    }
+    let parameter = |name: &str| request.query_string_parameters_ref().and_then(|query| query.first(name));
+    let visit = DoorRequest::of(request.method(), request.headers(), cookies, parameter);
+    // Without a limit: the firewall in front of the API or the edge has one.
+    DoorRequest { path: path(request), ..visit }
 }
 
 /// The path of the route. API Gateway's own may begin with a base path of the operator's; its resource doesn't, and forgives a slash at

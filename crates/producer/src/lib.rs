@@ -41,7 +41,7 @@ use claims::claims;
 pub use error::ProducerError;
 pub use guard_report::{LONGEST_REPORT, ReportAnswer};
 use held_portion::HeldPortion;
-pub use pass::{GuardReport, Nonce, SessionRules, ShownIn};
+pub use pass::ShownIn;
 pub use pass_keys::MakeKeys;
 use pass_keys::PassKeys;
 use proofs::{KeysOf, Proofs};

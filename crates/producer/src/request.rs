@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use http::header::USER_AGENT;
 use http::{HeaderMap, HeaderName, Method};
-use pass::{Nonce, ShownIn};
+use pass::{Nonce, SessionRules, ShownIn};
 use waitroom::ports::{Fault, PortError, PortResult};
 
 /// What the producer needs to know of a request to `/beekeeper`.
@@ -12,13 +12,13 @@ pub struct DoorRequest<'a> {
     pub shown: ShownIn,
     /// The values of the request's `Cookie` headers. HTTP/2 may send several.
     pub cookies: &'a [&'a str],
-    /// The value of the parameter [`Nonce::PARAMETER`](pass::Nonce::PARAMETER) of the URL.
+    /// The value of the parameter [`Nonce::PARAMETER`] of the URL.
     pub nonce: Option<&'a str>,
     /// Whether the URL has the parameter [`HELP`](Self::HELP).
     pub asks_for_help: bool,
     /// Whether the URL has the parameter [`PLAIN`](Self::PLAIN).
     pub runs_no_script: bool,
-    /// The value of the parameter [`SessionRules::AGAIN`](pass::SessionRules::AGAIN) of the URL.
+    /// The value of the parameter [`SessionRules::AGAIN`] of the URL.
     pub again: Option<&'a str>,
     /// The value of the header `User-Agent`, or nothing.
     pub user_agent: &'a str,
@@ -120,10 +120,30 @@ fn looks_at_links(user_agent: &str) -> bool {
     })
 }
 
-impl DoorRequest<'_> {
+impl<'a> DoorRequest<'a> {
+    /// A request with these cookies. `parameter` finds the value of a parameter of its URL by the name.
+    pub fn of(
+        method: &Method,
+        headers: &'a HeaderMap,
+        cookies: &'a [&'a str],
+        parameter: impl Fn(&str) -> Option<&'a str>,
+    ) -> Self {
+        Self {
+            shown: Self::shown(method, headers),
+            cookies,
+            nonce: parameter(Nonce::PARAMETER),
+            asks_for_help: parameter(DoorRequest::HELP).is_some(),
+            runs_no_script: parameter(DoorRequest::PLAIN).is_some(),
+            again: parameter(SessionRules::AGAIN),
+            user_agent: Self::user_agent(headers),
+            limit: None,
+            path: None,
+        }
+    }
+
     /// Where the answer to a request is seen. Nobody sees the one to a `HEAD` request, nor one to a program that looks what a link
     /// leads to. Without a place, the door leads that to the waiting page, which is what a preview is to show.
-    pub fn shown(method: &Method, headers: &HeaderMap) -> ShownIn {
+    fn shown(method: &Method, headers: &HeaderMap) -> ShownIn {
         const DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
         let is_look = || !headers.contains_key(DEST) && looks_at_links(Self::user_agent(headers));
         if method == Method::HEAD || is_look() {
@@ -133,7 +153,7 @@ impl DoorRequest<'_> {
     }
 
     /// The browser that it comes from, by its headers.
-    pub fn user_agent(headers: &HeaderMap) -> &str {
+    fn user_agent(headers: &HeaderMap) -> &str {
         headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default()
     }
 

@@ -11,10 +11,8 @@ use http_body_util::{BodyExt, Collected, Limited};
 use hyper::body::Incoming;
 use hyper::{HeaderMap, Request, StatusCode};
 use page::Page;
-use pass::{GuardReport, Nonce};
-use producer::{
-    DoorRequest, PlaceLimit, Producer, ProducerError, RecentRefusals, RefusalLog, SessionRules, SystemTokens,
-};
+use pass::GuardReport;
+use producer::{DoorRequest, PlaceLimit, Producer, ProducerError, RecentRefusals, RefusalLog, SystemTokens};
 use routes::{Handler, HttpResponse, Reads, Route, cookies, respond};
 use tokio::time::timeout;
 use tracing::{Instrument, Level, Span};
@@ -133,17 +131,11 @@ impl App {
             _ => None,
         };
         let cookies: Vec<&str> = cookies(request.headers()).collect();
+        let parameter = |name: &str| query_value(request.uri().query(), name);
+        // Without a path: a proxy in front may have another.
         let visit = DoorRequest {
-            shown: DoorRequest::shown(request.method(), request.headers()),
-            cookies: &cookies,
-            nonce: query_value(request.uri().query(), Nonce::PARAMETER),
-            asks_for_help: query_value(request.uri().query(), DoorRequest::HELP).is_some(),
-            runs_no_script: query_value(request.uri().query(), DoorRequest::PLAIN).is_some(),
-            again: query_value(request.uri().query(), SessionRules::AGAIN),
-            user_agent: DoorRequest::user_agent(request.headers()),
             limit: client.as_ref().map(|client| client as &dyn PlaceLimit),
-            // A proxy in front may have another.
-            path: None,
+            ..DoorRequest::of(request.method(), request.headers(), &cookies, parameter)
         };
         let answer = match self.producer.answer(&visit).await {
             Ok(answer) => answer,
