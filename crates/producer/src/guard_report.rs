@@ -55,22 +55,27 @@ impl ReportAnswer {
 }
 
 impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
-    /// Why no report of this sender is taken, before anybody reads it. `key` is the header [`GuardReport::KEY`] of its request.
-    pub async fn refuses_report(&self, key: Option<&str>) -> Result<Option<ReportAnswer>, ProducerError> {
+    /// Takes a guard's report. `key` is the header [`GuardReport::KEY`] of its request, and `body` is awaited only if that is the
+    /// room's key: nobody without it makes the room read anything.
+    pub async fn take_report(
+        &self,
+        key: Option<&str>,
+        body: impl Future<Output: AsRef<[u8]>>,
+    ) -> Result<ReportAnswer, ProducerError> {
         let room = self.store.ledger().room().await?;
         if room.settings.active.is_none() {
-            return Ok(Some(ReportAnswer::NotCounted));
+            return Ok(ReportAnswer::NotCounted);
         }
         let is_known = |key| room.report_key.as_ref().is_some_and(|known| known.is_of(key));
-        Ok((!key.is_some_and(is_known)).then_some(ReportAnswer::Unknown))
-    }
-
-    /// Keeps a report whose sender is [not refused](Self::refuses_report).
-    pub async fn keep_report(&self, body: &[u8]) -> Result<ReportAnswer, ProducerError> {
+        if !key.is_some_and(is_known) {
+            return Ok(ReportAnswer::Unknown);
+        }
+        let body = body.await;
+        // Again, because a guard may send its report slowly.
         let room = self.store.ledger().room().await?;
         let Some(limit) = room.settings.active else { return Ok(ReportAnswer::NotCounted) };
         let is_sound = |report: &GuardReport| report.pass <= ActiveLimit::LONGEST_PASS.as_secs();
-        let report = serde_json::from_slice::<GuardReport>(body).ok().filter(is_sound);
+        let report = serde_json::from_slice::<GuardReport>(body.as_ref()).ok().filter(is_sound);
         let Some(report) = report else { return Ok(ReportAnswer::Unreadable) };
         let received = self.clock.now();
         if received.as_millis().abs_diff(report.made) > 1000 * SessionRules::LONGEST_WAY {

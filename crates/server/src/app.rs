@@ -160,14 +160,12 @@ impl App {
         const PATIENCE: Duration = Duration::from_secs(5);
         let key = request.headers().get(GuardReport::KEY).and_then(|value| value.to_str().ok());
         let key = key.map(ToOwned::to_owned);
-        // Nobody without the key makes the room read anything.
-        let answer = if let Some(refusal) = self.producer.refuses_report(key.as_deref()).await? {
-            refusal
-        } else {
-            let body = Limited::new(request.body_mut(), producer::LONGEST_REPORT).collect();
-            let body = timeout(PATIENCE, body).await.ok().and_then(Result::ok).map(Collected::to_bytes);
-            self.producer.keep_report(&body.unwrap_or_default()).await?
+        let body = Limited::new(request.body_mut(), producer::LONGEST_REPORT).collect();
+        let body = async {
+            let body = timeout(PATIENCE, body).await.ok().and_then(Result::ok);
+            body.map(Collected::to_bytes).unwrap_or_default()
         };
+        let answer = self.producer.take_report(key.as_deref(), body).await?;
         Ok(respond::to_guard(answer))
     }
 

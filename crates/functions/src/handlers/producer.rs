@@ -1,5 +1,6 @@
 //! A room over HTTP: `GET /beekeeper` and `POST /guard` behind API Gateway, and every route behind an edge.
 
+use std::future::ready;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -134,10 +135,7 @@ impl Door {
 
     async fn guard(&self, request: &Request) -> Result<Option<HttpResponse>, ProducerError> {
         let key = request.headers().get(GuardReport::KEY).and_then(|value| value.to_str().ok());
-        let answer = match self.producer.refuses_report(key).await? {
-            Some(refusal) => refusal,
-            None => self.producer.keep_report(request.body()).await?,
-        };
+        let answer = self.producer.take_report(key, ready(request.body())).await?;
         Ok(Some(respond::to_guard(answer)))
     }
 

@@ -28,7 +28,7 @@ pub enum Handler {
     Root,
     /// `producer::Producer`
     Door,
-    /// `producer::Producer::keep_report`
+    /// `producer::Producer::take_report`
     Guard,
     /// `poll::Poll::poll`
     Poll,

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::collections::btree_map::{BTreeMap, Entry};
+use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -382,10 +383,7 @@ impl World {
         let told = Arc::new(Mutex::new(None));
         let answer = told.clone();
         self.spawn(async move {
-            *answer.lock() = match producer.refuses_report(Some(&key)).await {
-                Ok(None) => producer.keep_report(&body).await.ok(),
-                refused => refused.ok().flatten(),
-            };
+            *answer.lock() = producer.take_report(Some(&key), ready(body)).await.ok();
         });
         told
     }
