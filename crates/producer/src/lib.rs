@@ -166,13 +166,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         KeysOf { held: &self.keys, ledger: self.store.ledger(), room }
     }
 
-    /// The answer, or "busy" if the request cannot be answered now. Such a refusal is logged here, so that the log is
-    /// the same on one machine and on AWS.
-    pub async fn answer_or_busy(&self, request: &DoorRequest<'_>) -> DoorAnswer {
-        self.answer(request).await.unwrap_or_else(|error| self.refuse(&error))
-    }
-
-    /// Logs why a request cannot be answered, and tells the visitor to retry.
+    /// Logs why a request cannot be answered, the same on one machine and on AWS, and tells the visitor to retry.
     pub fn refuse(&self, error: &ProducerError) -> DoorAnswer {
         self.refusals.log(self.clock.now(), "/beekeeper", error);
         DoorAnswer::busy()

@@ -117,7 +117,8 @@ impl Door {
 
     async fn visit(&self, request: &Request) -> HttpResponse {
         let cookies: Vec<_> = cookies(request.headers()).collect();
-        let answer = self.producer.answer_or_busy(&door_request(request, &cookies)).await;
+        let answer = self.producer.answer(&door_request(request, &cookies)).await;
+        let answer = answer.unwrap_or_else(|error| self.producer.refuse(&error));
         let counts = [
             (Metric::Joined, u64::from(answer.hands_out_place)),
             (Metric::Entered, self.store.take_entries()),
