@@ -1,4 +1,4 @@
-use crate::newtypes::{random_characters, stored_as_text};
+use crate::newtypes::{FormError, random_characters, stored_as_text};
 
 /// Identifies one filling of the line: four characters, generated when the room is created and by `reset`.
 ///
@@ -7,11 +7,8 @@ use crate::newtypes::{random_characters, stored_as_text};
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Epoch([u8; Self::LENGTH]);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an epoch is four characters from a to z and 0 to 9")]
-pub struct EpochError;
-
 impl Epoch {
+    const MALFORMED: FormError = FormError("an epoch is four characters from a to z and 0 to 9");
     pub const LENGTH: usize = 4;
 
     pub const fn as_bytes(&self) -> &[u8; Self::LENGTH] {
@@ -19,7 +16,7 @@ impl Epoch {
     }
 }
 
-random_characters!(Epoch, EpochError);
+random_characters!(Epoch);
 stored_as_text!(Epoch);
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::newtypes::{in_thousands, whole_number};
+use crate::newtypes::{FormError, in_thousands, whole_number};
 use crate::{Rate, Timestamp, ValveSchedule};
 
 /// How many more one order releases: a whole number of visitors from 1 to 270,000.
@@ -48,6 +48,7 @@ pub struct Extra {
 }
 
 impl Extra {
+    const MALFORMED: FormError = FormError("an extra release has the form <visitors>/<until>");
     pub const LASTS: Duration = Duration::from_mins(1);
     /// Only the store knows from when on an order is in force.
     const NOT_IN_FORCE: Timestamp = Timestamp::from_millis(u64::MAX);
@@ -77,10 +78,6 @@ impl Extra {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an extra release has the form <visitors>/<until>")]
-pub struct ExtraError;
-
 impl fmt::Display for Extra {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.visitors, self.until.as_millis())
@@ -88,12 +85,12 @@ impl fmt::Display for Extra {
 }
 
 impl FromStr for Extra {
-    type Err = ExtraError;
+    type Err = FormError;
 
-    fn from_str(text: &str) -> Result<Self, ExtraError> {
-        let (visitors, until) = text.split_once('/').ok_or(ExtraError)?;
-        let visitors = visitors.parse().map_err(|_| ExtraError)?;
-        Ok(Self { visitors, until: Timestamp::from_millis(until.parse().map_err(|_| ExtraError)?) })
+    fn from_str(text: &str) -> Result<Self, FormError> {
+        let (visitors, until) = text.split_once('/').ok_or(Self::MALFORMED)?;
+        let visitors = visitors.parse().map_err(|_| Self::MALFORMED)?;
+        Ok(Self { visitors, until: Timestamp::from_millis(until.parse().map_err(|_| Self::MALFORMED)?) })
     }
 }
 
@@ -108,7 +105,7 @@ mod tests {
         assert_eq!(extra.to_string().parse(), Ok(extra));
         assert_eq!(serde_json::to_string(&extra).unwrap(), r#"{"visitors":50,"until":1700000060000}"#);
         for wrong in ["", "50", "50/", "/17", "0/17", "-1/17", "270001/17", "5/17/1"] {
-            assert_eq!(wrong.parse::<Extra>(), Err(ExtraError), "{wrong}");
+            assert_eq!(wrong.parse::<Extra>(), Err(Extra::MALFORMED), "{wrong}");
         }
     }
 

@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::newtypes::stored_as_text;
+use crate::newtypes::{FormError, stored_as_text};
 use crate::{Place, Timestamp, Token};
 
 /// A code of eight digits and letters, as in `7K3M-Q0ZX`.
@@ -16,11 +16,9 @@ use crate::{Place, Timestamp, Token};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HelpCode([u8; Self::BYTES]);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a help code has eight digits and letters, as in 7K3M-Q0ZX; U is not among them")]
-pub struct HelpCodeError;
-
 impl HelpCode {
+    const MALFORMED: FormError =
+        FormError("a help code has eight digits and letters, as in 7K3M-Q0ZX; U is not among them");
     const BYTES: usize = 5;
     /// Crockford's digits: none looks like another.
     const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -55,10 +53,10 @@ impl fmt::Display for HelpCode {
 }
 
 impl FromStr for HelpCode {
-    type Err = HelpCodeError;
+    type Err = FormError;
 
     /// Also as somebody wrote it down who heard it.
-    fn from_str(text: &str) -> Result<Self, HelpCodeError> {
+    fn from_str(text: &str) -> Result<Self, FormError> {
         let heard = text.bytes().filter(|byte| !matches!(byte, b'-' | b' ')).map(|byte| {
             match byte.to_ascii_uppercase() {
                 b'O' => b'0',
@@ -68,11 +66,11 @@ impl FromStr for HelpCode {
         });
         let digits: Vec<u8> = heard.collect();
         if digits.len() != Self::LENGTH {
-            return Err(HelpCodeError);
+            return Err(Self::MALFORMED);
         }
         let mut bits = 0_u64;
         for digit in digits {
-            let value = Self::DIGITS.iter().position(|known| *known == digit).ok_or(HelpCodeError)?;
+            let value = Self::DIGITS.iter().position(|known| *known == digit).ok_or(Self::MALFORMED)?;
             bits = bits << 5 | value as u64;
         }
         let [_, _, _, bytes @ ..] = bits.to_be_bytes();
@@ -124,7 +122,7 @@ mod tests {
             assert_eq!(heard.parse(), Ok(code), "{heard}");
         }
         for wrong in ["", "7K3M-Q01", "7K3M-Q01XX", "7K3M-QU1X", "7K3M-Q0ÄX", "spring-sale"] {
-            assert_eq!(wrong.parse::<HelpCode>(), Err(HelpCodeError), "{wrong}");
+            assert_eq!(wrong.parse::<HelpCode>(), Err(HelpCode::MALFORMED), "{wrong}");
         }
     }
 

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::newtypes::stored_as_text;
+use crate::newtypes::{FormError, stored_as_text};
 
 /// Whether newcomers wait in line also while there is room for them in the shop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,11 +15,8 @@ pub enum Mode {
     Observe,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a mode is line, overflow or observe")]
-pub struct ModeError;
-
 impl Mode {
+    const MALFORMED: FormError = FormError("a mode is line, overflow or observe");
     pub const ALL: [Self; 3] = [Self::Line, Self::Overflow, Self::Observe];
 
     pub const fn as_str(self) -> &'static str {
@@ -40,10 +37,10 @@ impl fmt::Display for Mode {
 }
 
 impl FromStr for Mode {
-    type Err = ModeError;
+    type Err = FormError;
 
-    fn from_str(text: &str) -> Result<Self, ModeError> {
-        Self::ALL.into_iter().find(|mode| mode.as_str() == text).ok_or(ModeError)
+    fn from_str(text: &str) -> Result<Self, FormError> {
+        Self::ALL.into_iter().find(|mode| mode.as_str() == text).ok_or(Self::MALFORMED)
     }
 }
 
@@ -56,6 +53,6 @@ mod tests {
         for mode in Mode::ALL {
             assert_eq!(mode.to_string().parse(), Ok(mode));
         }
-        assert_eq!("queue".parse::<Mode>(), Err(ModeError));
+        assert_eq!("queue".parse::<Mode>(), Err(Mode::MALFORMED));
     }
 }

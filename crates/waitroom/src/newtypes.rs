@@ -1,5 +1,10 @@
 //! What the small types of this crate have in common.
 
+/// A text can't be read as its type. Says what one looks like that can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct FormError(pub(crate) &'static str);
+
 /// A number within bounds: shown, stored and sent as one.
 macro_rules! whole_number {
     ($type:ident($number:ty), $error:ident) => {
@@ -57,7 +62,7 @@ macro_rules! stored_as_text {
 
 /// Random characters, as many as `LENGTH`.
 macro_rules! random_characters {
-    ($type:ident, $error:ident) => {
+    ($type:ident) => {
         impl $type {
             /// 32 characters, so that five random bits choose one without bias. Without `l`, `o`, `0` and `1`, which look
             /// alike.
@@ -76,19 +81,19 @@ macro_rules! random_characters {
         }
 
         impl TryFrom<&[u8]> for $type {
-            type Error = $error;
+            type Error = crate::FormError;
 
-            fn try_from(bytes: &[u8]) -> Result<Self, $error> {
-                let bytes: [u8; Self::LENGTH] = bytes.try_into().map_err(|_| $error)?;
+            fn try_from(bytes: &[u8]) -> Result<Self, crate::FormError> {
+                let bytes: [u8; Self::LENGTH] = bytes.try_into().map_err(|_| Self::MALFORMED)?;
                 let valid = bytes.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
-                valid.then_some(Self(bytes)).ok_or($error)
+                valid.then_some(Self(bytes)).ok_or(Self::MALFORMED)
             }
         }
 
         impl std::str::FromStr for $type {
-            type Err = $error;
+            type Err = crate::FormError;
 
-            fn from_str(text: &str) -> Result<Self, $error> {
+            fn from_str(text: &str) -> Result<Self, crate::FormError> {
                 text.as_bytes().try_into()
             }
         }

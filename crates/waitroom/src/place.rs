@@ -8,6 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::newtypes::FormError;
 use crate::{Epoch, RoomId, Ticket, Token};
 
 /// A visitor's place, as the cookie and the line contain it.
@@ -17,10 +18,6 @@ pub struct Place {
     pub token: Token,
     pub ticket: Ticket,
 }
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a place has the form <epoch>-<token>-<ticket>")]
-pub struct PlaceError;
 
 /// How browsers reach the room. It decides the attributes of the cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +52,7 @@ impl Scheme {
 }
 
 impl Place {
+    const MALFORMED: FormError = FormError("a place has the form <epoch>-<token>-<ticket>");
     /// How long a browser keeps the cookie. The ledger must keep an admission as long. Otherwise a visitor who has already
     /// entered would look like one who still waits.
     pub const MAX_AGE: Duration = Duration::from_hours(14 * 24);
@@ -143,19 +141,19 @@ impl fmt::Display for Place {
 }
 
 impl FromStr for Place {
-    type Err = PlaceError;
+    type Err = FormError;
 
-    fn from_str(text: &str) -> Result<Self, PlaceError> {
+    fn from_str(text: &str) -> Result<Self, FormError> {
         let mut parts = text.split('-');
         let (Some(epoch), Some(token), Some(ticket), None) =
             (parts.next(), parts.next(), parts.next(), parts.next())
         else {
-            return Err(PlaceError);
+            return Err(Self::MALFORMED);
         };
         Ok(Self {
-            epoch: epoch.parse().map_err(|_| PlaceError)?,
-            token: token.parse().map_err(|_| PlaceError)?,
-            ticket: ticket.parse().map_err(|_| PlaceError)?,
+            epoch: epoch.parse().map_err(|_| Self::MALFORMED)?,
+            token: token.parse().map_err(|_| Self::MALFORMED)?,
+            ticket: ticket.parse().map_err(|_| Self::MALFORMED)?,
         })
     }
 }

@@ -1,4 +1,4 @@
-use crate::newtypes::{random_characters, stored_as_text};
+use crate::newtypes::{FormError, random_characters, stored_as_text};
 
 /// Marks a room while its operator rehearses the event: sixteen characters, generated for each rehearsal.
 ///
@@ -7,15 +7,13 @@ use crate::newtypes::{random_characters, stored_as_text};
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RehearsalMark([u8; Self::LENGTH]);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the mark of a rehearsal is sixteen characters from a to z and 0 to 9")]
-pub struct RehearsalMarkError;
-
 impl RehearsalMark {
+    const MALFORMED: FormError =
+        FormError("the mark of a rehearsal is sixteen characters from a to z and 0 to 9");
     pub const LENGTH: usize = 16;
 }
 
-random_characters!(RehearsalMark, RehearsalMarkError);
+random_characters!(RehearsalMark);
 stored_as_text!(RehearsalMark);
 
 #[cfg(test)]
@@ -27,7 +25,7 @@ mod tests {
         let mark = RehearsalMark::random(&mut rand::rngs::SysRng).unwrap();
         assert_eq!(mark.to_string().parse(), Ok(mark));
         for wrong in ["", "abcd", "abcdefghijkmnpq\"", "ABCDEFGHIJKMNPQR", "abcdefghijkmnpqrs"] {
-            assert_eq!(wrong.parse::<RehearsalMark>(), Err(RehearsalMarkError), "{wrong}");
+            assert_eq!(wrong.parse::<RehearsalMark>(), Err(RehearsalMark::MALFORMED), "{wrong}");
         }
     }
 }

@@ -3,6 +3,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::newtypes::FormError;
+
 /// The name of a combination of [`Switches`]. It is what operators order, what polls show and what stores keep. Whoever
 /// decides something asks the one switch that it means, for example with [`Room::releases`](crate::Room::releases).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,11 +45,8 @@ pub enum WayToShop {
     Over,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a room is on, paused, closed, closed-paused, ended or off")]
-pub struct RoomStateError;
-
 impl RoomState {
+    const MALFORMED: FormError = FormError("a room is on, paused, closed, closed-paused, ended or off");
     pub const ALL: [Self; 6] =
         [Self::On, Self::Paused, Self::Closed, Self::ClosedPaused, Self::Ended, Self::Off];
 
@@ -103,10 +102,10 @@ impl fmt::Display for RoomState {
 }
 
 impl FromStr for RoomState {
-    type Err = RoomStateError;
+    type Err = FormError;
 
-    fn from_str(text: &str) -> Result<Self, RoomStateError> {
-        Self::ALL.into_iter().find(|state| state.as_str() == text).ok_or(RoomStateError)
+    fn from_str(text: &str) -> Result<Self, FormError> {
+        Self::ALL.into_iter().find(|state| state.as_str() == text).ok_or(Self::MALFORMED)
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::newtypes::stored_as_text;
+use crate::newtypes::{FormError, stored_as_text};
 use crate::time::millis;
 use crate::{Plan, Rate, Timestamp, Window};
 
@@ -108,11 +108,9 @@ pub struct SliceId {
     pub index: u16,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a slice ID has the form <plan>.<index>")]
-pub struct SliceIdError;
-
 impl SliceId {
+    const MALFORMED: FormError = FormError("a slice ID has the form <plan>.<index>");
+
     fn new(plan: u64, index: u32) -> Self {
         // At most 270 slices, because the maximum rate is 270,000.
         Self { plan, index: u16::try_from(index).unwrap_or(u16::MAX) }
@@ -128,13 +126,13 @@ impl fmt::Display for SliceId {
 }
 
 impl FromStr for SliceId {
-    type Err = SliceIdError;
+    type Err = FormError;
 
-    fn from_str(text: &str) -> Result<Self, SliceIdError> {
-        let (plan, index) = text.split_once('.').ok_or(SliceIdError)?;
+    fn from_str(text: &str) -> Result<Self, FormError> {
+        let (plan, index) = text.split_once('.').ok_or(Self::MALFORMED)?;
         Ok(Self {
-            plan: plan.parse().map_err(|_| SliceIdError)?,
-            index: index.parse().map_err(|_| SliceIdError)?,
+            plan: plan.parse().map_err(|_| Self::MALFORMED)?,
+            index: index.parse().map_err(|_| Self::MALFORMED)?,
         })
     }
 }
@@ -276,7 +274,7 @@ mod tests {
         let id = SliceId { plan: 42, index: 7 };
         assert_eq!(id.to_string().parse(), Ok(id));
         for wrong in ["", "42", "42.", ".7", "42.7.1", "42.-1", "a.b"] {
-            assert_eq!(wrong.parse::<SliceId>(), Err(SliceIdError), "{wrong}");
+            assert_eq!(wrong.parse::<SliceId>(), Err(SliceId::MALFORMED), "{wrong}");
         }
     }
 

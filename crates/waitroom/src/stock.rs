@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::newtypes::{in_thousands, whole_number};
+use crate::newtypes::{FormError, in_thousands, whole_number};
 
 /// How many a stock has: a whole number of visitors from 1 to 100,000,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -45,9 +45,9 @@ pub struct Stock {
     pub order: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a stock has the form <size>/<order>")]
-pub struct StockError;
+impl Stock {
+    const MALFORMED: FormError = FormError("a stock has the form <size>/<order>");
+}
 
 impl fmt::Display for Stock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -56,12 +56,12 @@ impl fmt::Display for Stock {
 }
 
 impl FromStr for Stock {
-    type Err = StockError;
+    type Err = FormError;
 
-    fn from_str(text: &str) -> Result<Self, StockError> {
-        let (size, order) = text.split_once('/').ok_or(StockError)?;
+    fn from_str(text: &str) -> Result<Self, FormError> {
+        let (size, order) = text.split_once('/').ok_or(Self::MALFORMED)?;
         let (size, order) = (size.parse(), order.parse());
-        Ok(Self { size: size.map_err(|_| StockError)?, order: order.map_err(|_| StockError)? })
+        Ok(Self { size: size.map_err(|_| Self::MALFORMED)?, order: order.map_err(|_| Self::MALFORMED)? })
     }
 }
 
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!((stock.to_string().as_str(), "1/17".parse()), ("1/17", Ok(stock)));
         assert_eq!(serde_json::to_string(&stock).unwrap(), r#"{"size":1,"order":17}"#);
         for wrong in ["", "5", "5/", "/17", "0/17", "-1/17", "5/17/1"] {
-            assert_eq!(wrong.parse::<Stock>(), Err(StockError), "{wrong}");
+            assert_eq!(wrong.parse::<Stock>(), Err(Stock::MALFORMED), "{wrong}");
         }
     }
 

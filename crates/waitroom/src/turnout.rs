@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::newtypes::{stored_as_text, whole_number};
+use crate::newtypes::{FormError, stored_as_text, whole_number};
 use crate::{Rate, Timestamp, Window};
 
 /// By how many percent more than its rate a room may release: a whole number from 1 to 100.
@@ -46,11 +46,8 @@ pub struct Turnout {
     pub released: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a turnout has the form <came>/<released>")]
-pub struct TurnoutError;
-
 impl Turnout {
+    const MALFORMED: FormError = FormError("a turnout has the form <came>/<released>");
     /// How many minutes a visitor has before they count as somebody who has not come. A page in a hidden tab asks once a minute.
     const CLAIM_MINUTES: u32 = 3;
     /// How many minutes are counted.
@@ -88,12 +85,13 @@ impl fmt::Display for Turnout {
 }
 
 impl FromStr for Turnout {
-    type Err = TurnoutError;
+    type Err = FormError;
 
-    fn from_str(text: &str) -> Result<Self, TurnoutError> {
-        let (came, released) = text.split_once('/').ok_or(TurnoutError)?;
-        let (came, released) = (came.parse(), released.parse());
-        Ok(Self { came: came.map_err(|_| TurnoutError)?, released: released.map_err(|_| TurnoutError)? })
+    fn from_str(text: &str) -> Result<Self, FormError> {
+        let (came, released) = text.split_once('/').ok_or(Self::MALFORMED)?;
+        let came = came.parse().map_err(|_| Self::MALFORMED)?;
+        let released = released.parse().map_err(|_| Self::MALFORMED)?;
+        Ok(Self { came, released })
     }
 }
 
@@ -106,7 +104,7 @@ mod tests {
         let turnout = Turnout { came: 4800, released: 6000 };
         assert_eq!((turnout.to_string().as_str(), "4800/6000".parse()), ("4800/6000", Ok(turnout)));
         for wrong in ["", "5", "5/", "/17", "-1/17", "5/17/1"] {
-            assert_eq!(wrong.parse::<Turnout>(), Err(TurnoutError), "{wrong}");
+            assert_eq!(wrong.parse::<Turnout>(), Err(Turnout::MALFORMED), "{wrong}");
         }
     }
 

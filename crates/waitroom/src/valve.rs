@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::newtypes::stored_as_text;
+use crate::newtypes::{FormError, stored_as_text};
 use crate::{Rate, Stock, Timestamp};
 
 /// Whether and how fast the room releases visitors.
@@ -75,13 +75,10 @@ pub(crate) struct WantedValve {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValveSchedule(Vec<ValveChange>);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "a valve schedule has the form <instant>=<rate, rate/stock, doors-rate or closed> …, with increasing instants"
-)]
-pub struct ValveScheduleError;
-
 impl ValveSchedule {
+    const MALFORMED: FormError = FormError(
+        "a valve schedule has the form <instant>=<rate, rate/stock, doors-rate or closed> …, with increasing instants",
+    );
     /// How long before it is in force a change is written, in a store that one process uses: its handlers read the room in half a
     /// second at most.
     pub const LEAD_TIME_IN_ONE_PROCESS: Duration = Duration::from_secs(1);
@@ -245,9 +242,9 @@ impl fmt::Display for ValveSchedule {
 }
 
 impl FromStr for ValveSchedule {
-    type Err = ValveScheduleError;
+    type Err = FormError;
 
-    fn from_str(text: &str) -> Result<Self, ValveScheduleError> {
+    fn from_str(text: &str) -> Result<Self, FormError> {
         let changes = text.split_whitespace().map(|change| {
             let (from, valve) = change.split_once('=')?;
             let rate = |rate: &str| Rate::new(rate.parse().ok()?).ok();
@@ -259,9 +256,9 @@ impl FromStr for ValveSchedule {
             };
             Some(ValveChange { from: Timestamp::from_millis(from.parse().ok()?), valve })
         });
-        let changes: Vec<_> = changes.collect::<Option<_>>().ok_or(ValveScheduleError)?;
+        let changes: Vec<_> = changes.collect::<Option<_>>().ok_or(Self::MALFORMED)?;
         let increasing = changes.is_sorted_by(|one, next| one.from < next.from);
-        if increasing { Ok(Self(changes)) } else { Err(ValveScheduleError) }
+        if increasing { Ok(Self(changes)) } else { Err(Self::MALFORMED) }
     }
 }
 
@@ -439,7 +436,7 @@ mod tests {
             "0=60/5000",
             "0=60/0/1",
         ] {
-            assert_eq!(wrong.parse::<ValveSchedule>(), Err(ValveScheduleError), "{wrong}");
+            assert_eq!(wrong.parse::<ValveSchedule>(), Err(ValveSchedule::MALFORMED), "{wrong}");
         }
     }
 }

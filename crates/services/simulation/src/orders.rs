@@ -39,7 +39,7 @@ pub enum TimedOrderError {
     #[error("{0}")]
     Release(#[from] waitroom::ExtraSizeError),
     #[error("{0}")]
-    Mode(#[from] waitroom::ModeError),
+    Mode(#[from] waitroom::FormError),
     #[error("{0}")]
     Stock(#[from] waitroom::StockSizeError),
 }
