@@ -5,7 +5,7 @@ use probe::WebAddress;
 use rooms::data;
 use url::Url;
 
-use crate::arguments::{KNOWS_AWS, LOCAL, Rehearse, RehearsedRoom};
+use crate::arguments::{KNOWS_AWS, LOCAL, Rehearse, RehearsedRoom, Which};
 use crate::exit::{Exit, Failure};
 use crate::room::RoomHandle;
 
@@ -21,17 +21,20 @@ pub(crate) struct RehearsalTarget {
 impl RehearsalTarget {
     /// Finds the room. It has to be one of this operator.
     pub(crate) async fn find(rehearse: &Rehearse) -> Result<Self> {
-        if let Some(RehearsedRoom::Url(url)) = &rehearse.room {
-            if rehearse.here.is_given() {
-                let flags = if KNOWS_AWS { "--local and --data belong" } else { "--data belongs" };
-                let both = format!("{url} is a URL: {flags} to a room that is named");
-                return Err(Failure::new(Exit::Usage, both).into());
+        let name = match &rehearse.room {
+            Some(RehearsedRoom::Url(url)) => {
+                if rehearse.here.is_given() {
+                    let flags = if KNOWS_AWS { "--local and --data belong" } else { "--data belongs" };
+                    let both = format!("{url} is a URL: {flags} to a room that is named");
+                    return Err(Failure::new(Exit::Usage, both).into());
+                }
+                let room = room_at(url).await?;
+                return Ok(Self::at(room, base(url)));
             }
-            let room = room_at(url).await?;
-            return Ok(Self::at(room, base(url)));
-        }
-        let Some(which) = rehearse.which() else { unreachable!("a URL was handled above") };
-        let room = RoomHandle::find(&which).await?;
+            Some(RehearsedRoom::Name(name)) => Some(name.clone()),
+            None => None,
+        };
+        let room = RoomHandle::find(&Which { name, here: rehearse.here.clone() }).await?;
         // The room's URL may be that of a web server in front of it. The room itself is what is rehearsed.
         let url = match url_here(&room).await {
             Some(url) => url,

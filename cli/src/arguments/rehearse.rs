@@ -8,7 +8,7 @@ use waitroom::RoomId;
 
 use super::people::people;
 use super::which::naming_a_room;
-use super::{OnThisMachine, Which, examples, time};
+use super::{OnThisMachine, examples, time};
 
 #[derive(Debug, Args)]
 #[command(after_help = examples("Examples:
@@ -75,16 +75,6 @@ impl Rehearse {
     /// More would say less about the room than about this machine, which sends them all.
     pub(crate) const MOST_VISITORS: u32 = 100_000;
     pub(crate) const USUAL_VISITORS: u32 = 1000;
-
-    /// None if the room is named by its URL.
-    pub(crate) fn which(&self) -> Option<Which> {
-        let name = match &self.room {
-            Some(RehearsedRoom::Url(_)) => return None,
-            Some(RehearsedRoom::Name(name)) => Some(name.clone()),
-            None => None,
-        };
-        Some(Which { name, here: self.here.clone() })
-    }
 }
 
 fn visitors(text: &str) -> Result<u32, String> {

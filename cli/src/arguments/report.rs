@@ -6,7 +6,7 @@ use clap::Args;
 use waitroom::RoomId;
 
 use super::which::naming_a_room;
-use super::{OnThisMachine, Which, examples, time};
+use super::{OnThisMachine, examples, time};
 
 #[derive(Debug, Args)]
 #[command(after_help = examples("Examples:
@@ -53,16 +53,5 @@ impl FromStr for ReportSource {
             return Ok(Self::File(file.to_owned()));
         }
         text.parse().map(Self::Room)
-    }
-}
-
-impl MakeReport {
-    /// The room that it is about.
-    pub(crate) fn which(&self) -> Which {
-        let name = match &self.name {
-            Some(ReportSource::Room(name)) => Some(name.clone()),
-            _ => None,
-        };
-        Which { name, here: self.here.clone() }
     }
 }

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use report::{EventReport, KeptRecords, NoReport, ReportRange};
+use waitroom::RoomId;
 
-use crate::arguments::{KNOWS_AWS, MakeReport, ReportSource};
+use crate::arguments::{KNOWS_AWS, MakeReport, ReportSource, Which};
 use crate::ending::advice_for;
 use crate::exit::{Exit, Failure};
 use crate::printer::{note, readable_width, say, write_file};
@@ -25,14 +26,8 @@ pub(crate) fn run(report: &MakeReport, json: bool) -> Result<()> {
             }
             read(file)?
         }
-        _ => block_on(async {
-            let room = RoomHandle::find_to_read(&report.which()).await?.room;
-            let read = |back| KeptRecords::read(&room, back, advice_for);
-            Ok::<_, anyhow::Error>(match report.since {
-                Some(since) => EventReport::of(read(since).await?, ReportRange::Since),
-                None => EventReport::of_last_event(read).await?,
-            })
-        })?,
+        Some(ReportSource::Room(name)) => of_room(report, Some(name.clone()))?,
+        None => of_room(report, None)?,
     };
     if let Some(file) = &report.html {
         write_file(file, "the report", &told.document().html())?;
@@ -47,6 +42,19 @@ pub(crate) fn run(report: &MakeReport, json: bool) -> Result<()> {
         note("the record of a minute is written when the minute ends, and kept for fourteen days");
     }
     Ok(say(&told.document().text(readable_width()))?)
+}
+
+/// A report from the records of this room.
+fn of_room(report: &MakeReport, name: Option<RoomId>) -> Result<EventReport> {
+    block_on(async {
+        let which = Which { name, here: report.here.clone() };
+        let room = RoomHandle::find_to_read(&which).await?.room;
+        let read = |back| KeptRecords::read(&room, back, advice_for);
+        Ok(match report.since {
+            Some(since) => EventReport::of(read(since).await?, ReportRange::Since),
+            None => EventReport::of_last_event(read).await?,
+        })
+    })
 }
 
 /// A report that was kept.
