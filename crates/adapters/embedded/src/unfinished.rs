@@ -38,6 +38,11 @@ impl Unfinished {
         Self(directory.join(format!("{UNFINISHED}{:016x}", rand::random::<u64>())))
     }
 
+    /// The one with this name.
+    pub fn at(path: PathBuf) -> Self {
+        Self(path)
+    }
+
     pub fn path(&self) -> &Path {
         &self.0
     }

@@ -9,7 +9,7 @@ use std::process;
 use anyhow::{Context, Result, bail};
 use control::{ControlError, SocketRoom, UpkeepReply};
 use document::Refusal;
-use embedded::BackedUp;
+use embedded::{BackedUp, Unfinished};
 use rustix::fs::OFlags;
 use waitroom::RoomId;
 
@@ -19,7 +19,7 @@ pub async fn back_up(room: &SocketRoom, name: &RoomId, to: &Path) -> Result<(Bac
     let (reply, _connection) = room.back_up().await?;
     match reply {
         UpkeepReply::BackedUp { file, waiting, admissions } => {
-            let Some(copy) = WrittenCopy::named(&file, &room.directory) else {
+            let Some(copy) = written_copy(&file, &room.directory) else {
                 return Err(ControlError::Unexpected { room: name.clone() }.into());
             };
             let length = move_file(&copy, to)?;
@@ -32,28 +32,16 @@ pub async fn back_up(room: &SocketRoom, name: &RoomId, to: &Path) -> Result<(Bac
     }
 }
 
-/// A copy that is removed when this is dropped.
-#[derive(Debug)]
-struct WrittenCopy(PathBuf);
-
-impl WrittenCopy {
-    /// The room says the name, and this command may run as root: no other folder is meant.
-    fn named(file: &str, directory: &Path) -> Option<Self> {
-        let mut parts = Path::new(file).components();
-        let is_one_name = matches!(parts.next(), Some(Component::Normal(name)) if name == file);
-        is_one_name.then(|| Self(directory.join(file)))
-    }
-}
-
-impl Drop for WrittenCopy {
-    fn drop(&mut self) {
-        drop(fs::remove_file(&self.0));
-    }
+/// The copy that the room has written. It says the name, and this command may run as root: no other folder is meant.
+fn written_copy(file: &str, directory: &Path) -> Option<Unfinished> {
+    let mut parts = Path::new(file).components();
+    let is_one_name = matches!(parts.next(), Some(Component::Normal(name)) if name == file);
+    is_one_name.then(|| Unfinished::at(directory.join(file)))
 }
 
 /// Copies the file, so that the result belongs to whoever runs this command, and may be on another disk. Returns its length.
-fn move_file(copy: &WrittenCopy, to: &Path) -> Result<u64> {
-    let from = &copy.0;
+fn move_file(copy: &Unfinished, to: &Path) -> Result<u64> {
+    let from = copy.path();
     // Whoever runs the room owns its directory, and could lead root to another file by a link there.
     let source = OpenOptions::new().read(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(from);
     let mut source = source.with_context(|| {
@@ -75,7 +63,7 @@ fn move_file(copy: &WrittenCopy, to: &Path) -> Result<u64> {
 /// A backup that has its name only when it's whole, so that a killed command leaves nothing that looks like one.
 #[derive(Debug)]
 pub struct UnfinishedBackup {
-    file: WrittenCopy,
+    file: Unfinished,
     to: PathBuf,
 }
 
@@ -84,12 +72,12 @@ impl UnfinishedBackup {
     pub fn of(to: &Path) -> Self {
         let mut name = to.as_os_str().to_owned();
         name.push(format!(".{}.part", process::id()));
-        Self { file: WrittenCopy(name.into()), to: to.to_owned() }
+        Self { file: Unfinished::at(name.into()), to: to.to_owned() }
     }
 
     /// Where it's written until then.
     pub fn path(&self) -> &Path {
-        &self.file.0
+        self.file.path()
     }
 
     /// Returns its length.
@@ -132,18 +120,18 @@ mod tests {
         fs::create_dir(&room).unwrap();
         fs::write(&outside, "a secret").unwrap();
         for other in ["", ".", "..", "../outside", "/etc/shadow", "a/b", "a/", "./a"] {
-            assert!(WrittenCopy::named(other, &room).is_none(), "{other}");
+            assert!(written_copy(other, &room).is_none(), "{other}");
         }
-        assert!(WrittenCopy::named(outside.to_str().unwrap(), &room).is_none());
+        assert!(written_copy(outside.to_str().unwrap(), &room).is_none());
         symlink(&outside, room.join("copy")).unwrap();
-        let link = WrittenCopy::named("copy", &room).unwrap();
+        let link = written_copy("copy", &room).unwrap();
         let to = folder.path().join("noon.redb");
         let refused = move_file(&link, &to).unwrap_err().to_string();
         assert!(refused.starts_with("could not read ") && !to.exists(), "{refused}");
         drop(link);
         assert!(outside.exists() && !room.join("copy").exists());
         fs::write(room.join("copy"), "places").unwrap();
-        assert_eq!(move_file(&WrittenCopy::named("copy", &room).unwrap(), &to).unwrap(), 6);
+        assert_eq!(move_file(&written_copy("copy", &room).unwrap(), &to).unwrap(), 6);
     }
 
     #[test]
