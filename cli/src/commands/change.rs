@@ -43,16 +43,22 @@ pub(crate) async fn order(room: &OperatedRoom, json: bool, command: Order) -> Re
     Ok(changed)
 }
 
-/// Sends an order after it was asked about, if it does something to visitors that they may not like.
+/// Asks whether to go ahead, if an order does something to visitors that they may not like.
+pub(crate) async fn ask_before(order: &Order, room: &OperatedRoom, yes: bool) -> Result<()> {
+    if !yes && let Some(consequence) = room.consequence(order).await? {
+        ask::confirm(&consequence.told, &consequence.question)?;
+    }
+    Ok(())
+}
+
+/// Sends an order after it was asked about.
 pub(crate) async fn confirmed(
     room: &OperatedRoom,
     json: bool,
     yes: bool,
     command: Order,
 ) -> Result<ChangedRoom> {
-    if !yes && let Some(consequence) = room.consequence(&command).await? {
-        ask::confirm(&consequence.told, &consequence.question)?;
-    }
+    ask_before(&command, room, yes).await?;
     order(room, json, command).await
 }
 

@@ -4,8 +4,8 @@ use rand::rngs::SysRng;
 use serde_json::json;
 use waitroom::{Epoch, RoomId};
 
+use super::change;
 use crate::arguments::Which;
-use crate::ask;
 use crate::exit::{Exit, Failure};
 use crate::printer::{note, say};
 use crate::room::RoomHandle;
@@ -16,9 +16,7 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
         let RoomHandle { room, as_typed, .. } = RoomHandle::find(which).await?;
         let epoch = Epoch::random(&mut SysRng).context("could not get random numbers from the system")?;
         let order = Order::Reset { epoch };
-        if !yes && let Some(consequence) = room.consequence(&order).await? {
-            ask::confirm(&consequence.told, &consequence.question)?;
-        }
+        change::ask_before(&order, &room, yes).await?;
         if room.transport.is_far() {
             note("emptying the line; SQS takes a minute, and the room keeps running meanwhile");
         }

@@ -27,11 +27,8 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
             );
             ask::confirm(&told, "Take that order back?")?;
         }
-        if !yes
-            && let Some(order) = order_like(&last.reverted)
-            && let Some(asked) = room.consequence(&order).await?
-        {
-            ask::confirm(&asked.told, &asked.question)?;
+        if let Some(order) = order_like(&last.reverted) {
+            change::ask_before(&order, &room, yes).await?;
         }
         change::order(&room, json, Order::Undo { number: last.number }).await.map(drop)
     })
