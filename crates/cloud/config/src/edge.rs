@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::setting::text_of;
+use crate::setting::{parsed, parsed_texts};
 use crate::{Allowed, ConfigValue, SettingValue};
 
 /// Whether visitors reach the room through CloudFront.
@@ -74,14 +74,6 @@ impl FromStr for EdgeSetting {
     }
 }
 
-impl SettingValue for EdgeSetting {
-    const ALLOWED: Allowed = Allowed::OneText(&Self::NAMES);
-
-    fn from_value(value: ConfigValue<'_>) -> Result<Self, String> {
-        text_of(value)?.parse()
-    }
-
-    fn to_value(&self) -> ConfigValue<'_> {
-        ConfigValue::Text(self.as_str())
-    }
+parsed_texts! {
+    EdgeSetting: Allowed::OneText(&Self::NAMES), |edge| edge.as_str();
 }

@@ -110,9 +110,9 @@ pub(crate) fn parsed<T: FromStr<Err: fmt::Display>>(value: ConfigValue<'_>) -> R
 }
 
 macro_rules! parsed_texts {
-    ($($type:ident: $as_str:expr;)*) => {$(
+    ($($type:ident: $allowed:expr, $as_str:expr;)*) => {$(
         impl SettingValue for $type {
-            const ALLOWED: Allowed = Allowed::Text;
+            const ALLOWED: Allowed = $allowed;
 
             fn from_value(value: ConfigValue<'_>) -> Result<Self, String> {
                 parsed(value)
@@ -129,10 +129,12 @@ macro_rules! parsed_texts {
 pub(crate) use parsed_texts;
 
 parsed_texts! {
-    Region: Self::as_str;
-    RoomId: Self::as_str;
-    Title: Self::as_str;
-    WebUrl: |url| url.as_url().as_str();
+    Mode: Allowed::OneText(&[Self::Line.as_str(), Self::Overflow.as_str(), Self::Observe.as_str()]),
+        |mode| mode.as_str();
+    Region: Allowed::Text, Self::as_str;
+    RoomId: Allowed::Text, Self::as_str;
+    Title: Allowed::Text, Self::as_str;
+    WebUrl: Allowed::Text, |url| url.as_url().as_str();
 }
 
 impl SettingValue for Rate {
@@ -145,19 +147,6 @@ impl SettingValue for Rate {
 
     fn to_value(&self) -> ConfigValue<'_> {
         ConfigValue::Number(self.get().into())
-    }
-}
-
-impl SettingValue for Mode {
-    const ALLOWED: Allowed =
-        Allowed::OneText(&[Self::Line.as_str(), Self::Overflow.as_str(), Self::Observe.as_str()]);
-
-    fn from_value(value: ConfigValue<'_>) -> Result<Self, String> {
-        parsed(value)
-    }
-
-    fn to_value(&self) -> ConfigValue<'_> {
-        ConfigValue::Text(self.as_str())
     }
 }
 

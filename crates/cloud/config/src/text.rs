@@ -46,11 +46,11 @@ texts! {
 }
 
 parsed_texts! {
-    AccountId: Self::as_str;
-    CertificateArn: Self::as_str;
-    DomainName: Self::as_str;
-    EmailAddress: Self::as_str;
-    ProfileName: Self::as_str;
+    AccountId: Allowed::Text, Self::as_str;
+    CertificateArn: Allowed::Text, Self::as_str;
+    DomainName: Allowed::Text, Self::as_str;
+    EmailAddress: Allowed::Text, Self::as_str;
+    ProfileName: Allowed::Text, Self::as_str;
 }
 
 impl CertificateArn {
