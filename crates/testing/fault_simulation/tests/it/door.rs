@@ -473,6 +473,21 @@ fn while_the_room_is_off_a_proven_number_is_in_the_pass() {
     assert_eq!(position(&mut world, &cookies), Some(ticket), "the key outlives the process");
 }
 
+/// Each costs an HMAC, and one request has room for hundreds.
+#[test]
+fn a_proof_behind_four_others_is_not_looked_at() {
+    let mut world = world();
+    pause(&mut world);
+    let (answer, _) = newcomer(&mut world);
+    turn_off(&mut world);
+    let mut position_behind = |others: usize| {
+        let cookies = format!("{}{}", "bk_sale_proof=; ".repeat(others), both_cookies(&answer));
+        pass(&visit_with(&mut world, &cookies)).get("queue_position").cloned()
+    };
+    assert_eq!(position_behind(4), None);
+    assert_eq!(position_behind(3), Some(1.into()));
+}
+
 #[test]
 fn visitors_join_without_a_proof_while_the_key_cannot_be_read() {
     let mut world = world();
