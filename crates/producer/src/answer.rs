@@ -69,8 +69,8 @@ impl DoorAnswer {
         Self { status: 503, retry_after: Some(30), ..Self::page(include_str!("busy.html")) }
     }
 
-    /// The same page, because this client took as many places as it may. Most of those who read it share an address with many
-    /// others, and took no place themselves.
+    /// The same page, because this client took as many places as it may, or a visitor as many passes. Most of those who read it share an
+    /// address with many others, and took no place themselves.
     pub(crate) fn too_many(wait: Duration) -> Self {
         // Rounded up, so that a client that waits so long is not refused again.
         let seconds = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).saturating_add(1);

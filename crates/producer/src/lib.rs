@@ -13,6 +13,7 @@ mod held_portion;
 mod observe;
 mod pass_keys;
 mod proofs;
+mod recent_passes;
 mod refusals;
 mod request;
 mod tokens;
@@ -45,6 +46,7 @@ pub use pass::ShownIn;
 pub use pass_keys::MakeKeys;
 use pass_keys::PassKeys;
 use proofs::{KeysOf, Proofs};
+use recent_passes::RecentPasses;
 pub use refusals::{RecentRefusals, RefusalLog};
 use request::CountedPlace;
 pub use request::{DoorRequest, PlaceLimit};
@@ -77,6 +79,7 @@ pub struct Producer<S, C, T> {
     /// The version of the quiet room that was woken last, so that a crowd wakes it once.
     woken: Mutex<Option<u64>>,
     keys: PassKeys,
+    passes: RecentPasses,
     proofs: Proofs,
     refusals: RefusalLog,
 }
@@ -133,6 +136,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             overtaken: Mutex::default(),
             woken: Mutex::default(),
             keys: PassKeys::made_by(|_, proof| SecretKeys::generate(proof)),
+            passes: RecentPasses::default(),
             proofs: Proofs::default(),
             refusals: RefusalLog::default(),
         }
@@ -603,8 +607,11 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     ) -> Result<DoorAnswer, ProducerError> {
         let now = self.clock.now();
         let signer = self.keys.signer(self.store.ledger(), room.settings.lifetimes.pass, now).await?;
-        let pass = signer.sign(&claims(room, token, ticket, window, request.nonce(), now))?;
-        Ok(DoorAnswer::found(room.settings.shop.with_pass(&pass)))
+        let claims = claims(room, token, ticket, window, request.nonce(), now);
+        Ok(match self.passes.sign(claims, &signer)? {
+            Some(pass) => DoorAnswer::found(room.settings.shop.with_pass(&pass)),
+            None => DoorAnswer::too_many(Duration::ZERO),
+        })
     }
 
     /// The next ticket. Only one task leases a block at a time, so that tickets are given out in order.

@@ -71,7 +71,7 @@ impl Monitor {
         );
         text.counter(
             "beekeeper_limited_total",
-            "Joins refused with status 429, because one address took too many places.",
+            "Visitors refused with status 429, because of too many places or passes.",
             count(&metrics.limited),
         );
         text.counter(

@@ -541,6 +541,27 @@ fn a_shop_gets_its_nonce_into_the_pass_if_it_is_one() {
     assert_eq!(pass(&newcomer)["nonce"], "c29tZS1ub25jZS0xMjM0NQ", "also in a room that is off");
 }
 
+/// Each costs a signature, and whoever was admitted once may come as often as they like.
+#[test]
+fn a_visitor_gets_eight_passes_a_second_and_each_of_them_again() {
+    let mut world = world();
+    let cookies = [newcomer(&mut world).1, newcomer(&mut world).1];
+    world.run(2 * MINUTE);
+    let visit = |world: &mut World, visitor: usize, tab: u32| {
+        let nonce = format!("{tab:016}");
+        world.request(&DoorRequest { cookies: &[&cookies[visitor]], nonce: Some(&nonce), ..GET }).unwrap()
+    };
+    let passes: Vec<_> = (0..8).map(|tab| visit(&mut world, 0, tab)).collect();
+    assert!(passes.iter().all(is_to_shop));
+    let refused = visit(&mut world, 0, 8);
+    assert_eq!((refused.status, refused.retry_after, refused.body), (429, Some(1), DoorAnswer::busy().body));
+    assert_eq!(visit(&mut world, 0, 3), passes[3]);
+    assert!(is_to_shop(&visit(&mut world, 1, 8)), "somebody else");
+    world.run(Duration::from_secs(1));
+    assert!(is_to_shop(&visit(&mut world, 0, 8)));
+    assert_ne!(visit(&mut world, 0, 3), passes[3], "a later second");
+}
+
 #[test]
 fn the_pass_has_the_ticket_of_the_admission_not_the_one_in_the_cookie() {
     let mut world = world();
