@@ -98,7 +98,8 @@ impl Default for Limits {
             connections: RunningRoom::USUAL_CONNECTIONS,
             patience: Duration::from_secs(10),
             reading: Duration::from_mins(1),
-            head: 16 << 10,
+            // nginx lets 32 KiB through and adds a few lines: a browser may send the room all cookies of the shop's domain.
+            head: 40 << 10,
             farewell: Duration::from_secs(10),
         }
     }

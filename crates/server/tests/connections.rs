@@ -134,6 +134,20 @@ async fn a_silent_connection_is_closed() {
 }
 
 #[tokio::test]
+async fn a_head_that_nginx_lets_through_is_answered_and_one_of_100_kb_is_not() {
+    let server = Server::start(Limits::default()).await;
+    for (length, is_answered) in [(36_000, true), (100_000, false)] {
+        let mut stream = server.connect().await;
+        let cookie = "a".repeat(length);
+        let head = format!("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nCookie: {cookie}\r\n\r\n");
+        // The server may refuse the head before it has all of it.
+        drop(stream.write_all(head.as_bytes()).await);
+        let answer = rest(&mut stream).await;
+        assert_eq!(answer.starts_with("HTTP/1.1 200 "), is_answered, "{length}: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_closes_its_half_or_never_sends_its_body_is_let_go() {
     let server = Server::start(Limits { patience: PATIENCE, ..Limits::default() }).await;
     let mut half = server.connect().await;
