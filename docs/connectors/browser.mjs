@@ -9,31 +9,36 @@ import { keysById, PassEarly, verifyPass } from "./beekeeper_pass.mjs";
 
 /**
  * Asks the room whether this visitor is admitted. Where the browser keeps the room's cookie back, the visitor's pass decides.
- * Whoever is not admitted is sent to the room. Returns whether the page may go on.
+ * So does one with which the room has just sent them back to this tab. Whoever is not admitted is sent to the room. Returns
+ * whether the page may go on.
  *
  * @param {{room: string, name: string}} options the room's URL without a slash at the end, and its short name
  */
 export async function enterOrWait({ room, name }) {
-  const [passItem, keysItem, pageItem] = ["pass", "keys", "page"].map((what) => `bk_${name}_${what}`);
+  const itemOf = (what) => `bk_${name}_${what}`;
+  const [passItem, keysItem, pageItem, decidesItem] = ["pass", "keys", "page", "decides"].map(itemOf);
   const arrived = takePass();
   if (arrived !== undefined) sessionStorage.setItem(passItem, arrived);
-  const [pass, page] = [passItem, pageItem].map((item) => sessionStorage.getItem(item));
+  const [pass, page, decides] = [passItem, pageItem, decidesItem].map((item) => sessionStorage.getItem(item));
   // This tab sent them to the room, from the page.
   const isBack = Boolean(arrived && page);
   const answer = await clientCheck(room);
-  const passDecides = answer?.known !== true;
+  // A room that observes lets everybody pass, also those whose admission it couldn't write down.
+  const passDecides = answer?.known !== true || isBack || (decides !== null && decides === pass);
   // Also fetched for a pass that does not decide, because the next page may come when the room is away.
   const keys = pass && (passDecides || arrived) ? await roomKeys(room, keysItem) : new Map();
   const wrong = passDecides ? await wrongWith(pass, keys, { room, name }) : "the room says no";
 
   if (answer?.allow === true || !wrong) {
     sessionStorage.removeItem(pageItem);
+    // On their next page, the room still says no.
+    if (isBack && answer?.allow === false) sessionStorage.setItem(decidesItem, pass);
     if (isBack && page.startsWith(`${location.origin}/`) && page !== location.href) location.replace(page);
     return true;
   }
   // The room would send them back with such a pass again, and so on for ever.
-  if (isBack && passDecides) return say(wrong, name);
-  if (!isBack) sessionStorage.setItem(pageItem, location.href);
+  if (isBack) return say(wrong, name);
+  sessionStorage.setItem(pageItem, location.href);
   location.replace(`${room}/beekeeper`);
   return false;
 }
