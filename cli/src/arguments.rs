@@ -218,7 +218,7 @@ pub(crate) struct On {
 
 #[derive(Debug, Args)]
 #[command(after_help = examples("Examples:
-  beekeeper close spring-sale --message \"All 5,000 tickets are taken\" --link https://shop.example/next
+  beekeeper close spring-sale --message \"All 5,000 tickets are taken\" --link https://news.example/next
   beekeeper close spring-sale --at \"Friday 18:00\"
   beekeeper close spring-sale --then off              when everybody who waits was let in
   beekeeper close spring-sale --after 5k              let 5,000 more in, then end
@@ -245,7 +245,7 @@ pub(crate) struct CloseRoom {
 
 #[derive(Debug, Args)]
 #[command(after_help = examples("Examples:
-  beekeeper end spring-sale --message \"Sold out. Thank you for waiting!\" --link https://shop.example/next
+  beekeeper end spring-sale --message \"Sold out. Thank you for waiting!\" --link https://news.example/next
   beekeeper end spring-sale --at \"Friday 20:00\"
   beekeeper end spring-sale --never                   withdraw the time
   beekeeper end --local --yes
@@ -273,7 +273,7 @@ pub(crate) struct TellLatecomers {
     #[arg(
         long,
         value_name = "URL",
-        help = "A link that they see below it, in full: https://shop.example/next; an empty one removes it"
+        help = "A link that they see below it, in full: https://news.example/next; an empty one removes it"
     )]
     pub(crate) link: Option<Removable<WebUrl>>,
 }

@@ -85,7 +85,7 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
         ("mode", &|room| room.settings.mode.to_string(), mode_in_force(after, in_force)),
         ("message", &|room| format!("{:?}", room.settings.message.as_str()), ""),
         ("notice", &|room| format!("{:?}", room.notice.text.as_str()), ""),
-        ("link", &|room| or_none(room.notice.link.as_ref()), ""),
+        ("link", &|room| or_none(room.notice.link.as_ref()), behind_guard(after)),
         ("then", &|room| then(room).unwrap_or("nothing").into(), ""),
         ("stretch", &|room| room.stretch.to_string(), ""),
         ("stock", &|room| or_none(stock(room)), in_force),
@@ -102,6 +102,18 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
 
 fn or_none(shown: Option<impl ToString>) -> String {
     shown.map_or_else(|| "none".into(), |shown| shown.to_string())
+}
+
+/// What a link to the shop itself needs. Whoever comes too late has no session, and a guard sends them to the room, which shows them the
+/// same link again.
+fn behind_guard(after: &Room) -> &'static str {
+    let shop = after.settings.shop.as_url().host_str();
+    match &after.notice.link {
+        Some(link) if link.as_url().host_str() == shop => {
+            "; behind a guard, its path needs --bypass-path, or latecomers come back to the room"
+        }
+        _ => "",
+    }
 }
 
 /// From when on newcomers go straight in, or do no more. `at_once` if the valve changes with the order.
@@ -204,6 +216,22 @@ mod tests {
         let mut slower = held.clone();
         slower.settings.rate = Rate::new(30).unwrap();
         assert_eq!(said(&held, &slower, None), ["rate: 600 -> 30"]);
+    }
+
+    #[test]
+    fn a_link_to_the_shop_is_said_with_what_a_guard_needs() {
+        let linked = |link: &str| {
+            let mut room = room();
+            room.notice.link = Some(link.parse().unwrap());
+            room
+        };
+        let [shop, elsewhere] = ["https://shop.example/next", "https://news.example/next"].map(linked);
+        let told = said(&room(), &shop, None).concat();
+        assert!(told.starts_with("link: none -> https://shop.example/next; behind a guard, "), "{told}");
+        assert!(told.contains("--bypass-path"), "{told}");
+        let links = "link: https://shop.example/next -> https://news.example/next";
+        assert_eq!(said(&shop, &elsewhere, None), [links]);
+        assert_eq!(said(&shop, &room(), None), ["link: https://shop.example/next -> none"]);
     }
 
     #[test]
