@@ -184,10 +184,8 @@ impl<S: ConsumerStore, C: Clock> SliceRun<'_, S, C> {
     }
 
     pub(crate) fn admission(&self, visitor: &Place, room: &Room) -> (Token, Admission) {
-        let at = self.clock.now();
-        let expires = at + room.settings.lifetimes.admission;
         let by = AdmittedBy::Slice(self.slice.id);
-        (visitor.token, Admission { ticket: visitor.ticket, by, at, expires })
+        (visitor.token, room.new_admission(visitor.ticket, by, self.clock.now()))
     }
 
     pub(crate) fn found(&self, admitted: Admitted, was_unsure: bool) -> FoundAdmission {

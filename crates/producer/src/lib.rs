@@ -330,9 +330,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         counted: CountedPlace<'_>,
         request: &DoorRequest<'_>,
     ) -> Result<DoorAnswer, ProducerError> {
-        let (ticket, at) = (Ticket::FIRST, self.clock.now());
-        let expires = at + room.settings.lifetimes.admission;
-        let admission = Admission { ticket, by: AdmittedBy::Permit, at, expires };
+        let admission = room.new_admission(Ticket::FIRST, AdmittedBy::Permit, self.clock.now());
         counted.store(self.store.ledger().admit(token, admission)).await?;
         let to_shop = self.to_shop(room, token, None, None, request).await?;
         Ok(self.with_place(to_shop, room, token, &admission, request).await)
@@ -347,7 +345,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         admission: &Admission,
         request: &DoorRequest<'_>,
     ) -> DoorAnswer {
-        self.refusals.note_join(admission.at);
+        self.refusals.note_join(self.clock.now());
         self.count_entry(room, token, admission).await;
         let place = Place { epoch: room.epoch, token, ticket: admission.ticket };
         to_shop.handing_out(&place, None, &room.settings.room, self.scheme_for(request), request.path)
@@ -517,9 +515,9 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     ) -> Option<Option<Admission>> {
         let is_proven = self.is_proven(room, place, request).await;
         let before = if is_proven {
-            let at = self.clock.now();
-            let expires = at + room.settings.lifetimes.admission.min(Self::WAY_TO_SHOP);
-            let admission = Admission { ticket: place.ticket, by: AdmittedBy::Door, at, expires };
+            let now = self.clock.now();
+            let expires = now + room.settings.lifetimes.admission.min(Self::WAY_TO_SHOP);
+            let admission = Admission { expires, ..room.new_admission(place.ticket, AdmittedBy::Door, now) };
             self.store.ledger().admit(place.token, admission).await.map(|admitted| match admitted {
                 Admitted::Now => None,
                 Admitted::Before(admission) => Some(admission),

@@ -41,9 +41,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
 
     /// Admits somebody who stands in line from before. They were counted when they joined, and the line finds them admitted.
     async fn out_of_line(&self, room: &Room, place: &Place) -> Option<Admission> {
-        let at = self.clock.now();
-        let expires = at + room.settings.lifetimes.admission;
-        let admission = Admission { ticket: place.ticket, by: AdmittedBy::Door, at, expires };
+        let admission = room.new_admission(place.ticket, AdmittedBy::Door, self.clock.now());
         match self.in_short(self.store.ledger().admit(place.token, admission)).await {
             Some(Ok(Admitted::Before(before))) => Some(before),
             Some(Ok(Admitted::Now)) | None => Some(admission),
@@ -64,9 +62,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         let Ok(counted) = CountedPlace::take(request.limit) else {
             return self.observe_unknown(room, request).await;
         };
-        let (token, ticket, at) = (self.tokens.token()?, Ticket::FIRST, self.clock.now());
-        let expires = at + room.settings.lifetimes.admission;
-        let admission = Admission { ticket, by: AdmittedBy::Permit, at, expires };
+        let token = self.tokens.token()?;
+        let admission = room.new_admission(Ticket::FIRST, AdmittedBy::Permit, self.clock.now());
         let admitted = counted.store(self.store.ledger().admit(token, admission));
         let notes = future::join(self.count_newcomer(room), admitted);
         let is_admitted = self.in_short(notes).await.is_some_and(|(counted, admitted)| {

@@ -8,9 +8,9 @@ use url::Url;
 
 use crate::valve::WantedValve;
 use crate::{
-    ActiveLimit, Admission, Epoch, Extra, ExtraSize, Message, Mode, Notice, Rate, RehearsalMark, RoomState,
-    Settings, Slowdown, Standing, Stock, StockSize, Stretch, Timestamp, Turning, Turnout, Valve, ValveChange,
-    ValveSchedule, WebUrl,
+    ActiveLimit, Admission, AdmittedBy, Epoch, Extra, ExtraSize, Message, Mode, Notice, Rate, RehearsalMark,
+    RoomState, Settings, Slowdown, Standing, Stock, StockSize, Stretch, Ticket, Timestamp, Turning, Turnout,
+    Valve, ValveChange, ValveSchedule, WebUrl,
 };
 
 /// A room as the ledger stores it: the operator's settings, and its state.
@@ -294,6 +294,13 @@ impl Room {
         self.settings.active.as_ref().filter(|_| self.rehearsal.is_none())
     }
 
+    /// The admission of somebody who is let in now. It is of this epoch, also if the clock says a time before the reset: it was set back
+    /// since, or is a little behind the clock of whoever gave the reset.
+    pub fn new_admission(&self, ticket: Ticket, by: AdmittedBy, now: Timestamp) -> Admission {
+        let at = self.epoch_began.map_or(now, |began| began.max(now));
+        Admission { ticket, by, at, expires: now + self.settings.lifetimes.admission }
+    }
+
     /// Whether this admission was made since the last reset. One from before counts as none, also for whoever writes the epoch of today
     /// into the cookie.
     pub fn is_of_this_epoch(&self, admission: &Admission) -> bool {
@@ -499,7 +506,7 @@ impl Room {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AdmittedBy, Ticket, fixture};
+    use crate::fixture;
 
     const LEAD_TIME: Duration = ValveSchedule::LEAD_TIME_IN_ONE_PROCESS;
 
@@ -999,6 +1006,21 @@ mod tests {
         assert!(room.is_of_this_epoch(&before), "there was no reset");
         change(&mut room, |room| room.start_epoch("cd34".parse().unwrap(), BEGAN));
         assert!(!room.is_of_this_epoch(&before) && room.is_of_this_epoch(&admitted(BEGAN)));
+    }
+
+    #[test]
+    fn an_admission_after_a_reset_is_of_the_new_epoch_whatever_the_clock_says() {
+        let mut room = room("https://room.example/");
+        let admitted = |room: &Room, now| room.new_admission(Ticket::FIRST, AdmittedBy::Door, now);
+        let [earlier, later] = [BEGAN - Duration::from_secs(5), BEGAN + Duration::from_secs(5)];
+        assert_eq!(admitted(&room, earlier).at, earlier, "there was no reset");
+        change(&mut room, |room| room.start_epoch("cd34".parse().unwrap(), BEGAN));
+        assert_eq!(admitted(&room, later).at, later);
+        let admission = admitted(&room, earlier);
+        assert_eq!(admission.expires, earlier + room.settings.lifetimes.admission);
+        assert!(room.is_of_this_epoch(&admission));
+        let put_right = room.changed(earlier + Duration::from_secs(1), LEAD_TIME, |_| ());
+        assert!(put_right.is_of_this_epoch(&admission));
     }
 
     #[test]

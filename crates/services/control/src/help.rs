@@ -25,8 +25,7 @@ pub(crate) async fn admit(
 ) -> PortResult<Reply> {
     let room = ledger.room_now().await?;
     let Some(call) = call(ledger, &room, code, now).await? else { return Ok(unknown(code)) };
-    let expires = now + room.settings.lifetimes.admission;
-    let admission = Admission { ticket: call.place.ticket, by: AdmittedBy::Door, at: now, expires };
+    let admission = room.new_admission(call.place.ticket, AdmittedBy::Door, now);
     // Whatever may fail comes before: once they are in, the reply says so.
     let visitor = HelpedVisitor::of(ledger, call, None).await?;
     let Admission { at, expires, .. } = match ledger.let_in(call, admission, who).await? {

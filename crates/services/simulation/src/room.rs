@@ -158,8 +158,7 @@ impl RoomOnClock {
         if !matches!(taken, Some(Ok(true))) {
             return of.are_established(now).then_some(false);
         }
-        let expires = now + self.ledger.kept_room().settings.lifetimes.admission;
-        let admission = Admission { ticket: Ticket::FIRST, by: AdmittedBy::Permit, at: now, expires };
+        let admission = self.ledger.kept_room().new_admission(Ticket::FIRST, AdmittedBy::Permit, now);
         drop(self.ledger.admit(NumberedAdmissions::token(visitor), admission).now_or_never());
         Some(true)
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fault_simulation::{ShopHealth, World};
+use producer::DoorRequest;
 use waitroom::{Mode, Room, RoomState, Valve};
 
 use crate::straight_in::come_evenly;
@@ -133,4 +134,22 @@ fn the_throttle_goes_on() {
     world.shop.set(ShopHealth::Down);
     world.run(2 * MINUTE);
     assert!(world.room().is_throttled());
+}
+
+/// By the clock, they are admitted before the reset. An admission from before it counts as none.
+#[test]
+fn whoever_is_admitted_after_a_reset_stays_admitted() {
+    let mut world = World::new(7, 600);
+    world.change_room(|room| room.settings.mode = Mode::Observe);
+    world.run(MINUTE);
+    world.reset("next");
+    world.run(IN_FORCE);
+    world.set_clock_back(BACK);
+    let passed = world.request(&DoorRequest::GET).unwrap();
+    let place = passed.set_cookie.as_deref().unwrap().split(';').next().unwrap();
+    world.run(IN_FORCE);
+    world.change_room(|room| room.settings.mode = Mode::Line);
+    world.run(IN_FORCE);
+    let again = world.request(&DoorRequest { cookies: &[place], ..DoorRequest::GET }).unwrap();
+    assert!(again.location.as_deref().unwrap().contains("bk_pass="), "{again:?}");
 }
