@@ -68,7 +68,7 @@ pub enum GuardOutcome {
     PassUsed,
     /// The visitor's session has ended, in a room that counts the active visitors: sent to the room, which gives them a new place.
     SessionEnded,
-    /// The pass is not for this browser: sent to the door for one that is.
+    /// The pass is not for this browser, or the guard cannot tell this browser yet: sent to the door for another one.
     SentForNonce,
     /// The visitor has a session in another browser.
     Taken,

@@ -14,8 +14,8 @@ use crate::target::{self, ReturnPath};
 use crate::visitor_cookie::{SentVisitor, Trips};
 use crate::{
     Decision, Exchange, GuardAnswer, GuardOutcome, GuardRules, GuardTimes, GuardedRequest, LiveSession,
-    LiveSessions, Moment, Opening, Reachability, ReachabilityChange, RoomClient, RoomKeys, SessionId,
-    SessionKey, SessionsFault, ToShop, WhenUnreachable, cookie,
+    LiveSessions, Moment, OneSession, Opening, Reachability, ReachabilityChange, RoomClient, RoomKeys,
+    SessionId, SessionKey, SessionsFault, ToShop, WhenUnreachable, cookie,
 };
 
 /// The guard of one shop.
@@ -50,7 +50,7 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
     /// Within this time after a visitor was sent for a better pass, one that is no better means that the next won't be either.
     const DOOR_PATIENCE: u64 = 60;
     /// So often in that time somebody without a session is sent to the door for one page. A shop that leads on to another name sends them back
-    /// by four redirects, or six for a bound pass, and browsers follow twenty.
+    /// by four redirects, or six if it needs their secret first, and browsers follow twenty.
     const TRIPS: u8 = 3;
     /// Redirects alone take no longer from one trip to the next. Whoever opens the link once more takes a moment.
     const ONE_TRIP: u64 = 5;
@@ -249,10 +249,16 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
         {
             return Ok(answer);
         }
+        let browser = sent.as_ref().and_then(|sent| sent.browser);
+        // Whoever came to the room first gets their secret now. Without one, the first session would keep out its own visitor if the
+        // answer that opens it got lost.
+        if self.rules.one_session == OneSession::First && browser.is_none() {
+            return Err(GuardOutcome::SentForNonce.into());
+        }
         let Claims { sub: subject, queue_position: number, window, iat, .. } = claims;
         // Not before its pass was signed, by a clock that is ahead: if the store is lost, the cookie says which passes are used.
         let session = Session { id: SessionId::from_bytes(random), subject, number, opened: now.max(iat) };
-        let exchange = Some(Exchange::of(pass, sent.as_ref().and_then(|sent| sent.browser)));
+        let exchange = Some(Exchange::of(pass, browser));
         let live = LiveSession { pass: iat, exchange, opened: now, window, ..self.live(&session, now) };
         match self.sessions.open(&session.subject, live, self.rules.one_session, now).await {
             Ok(Opening::Opened | Opening::Repeated) => {}

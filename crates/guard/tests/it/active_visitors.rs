@@ -80,6 +80,7 @@ async fn whoever_has_left_the_shop_waits_again() {
         for (how, seconds) in [("by doing nothing", 360), ("by its length", 1800), ("by the shop", 1)] {
             let mut shop = counted(GuardRules { one_session, ..rules() });
             let mut browser = Browser::default();
+            shop.get(&mut browser, "/").await;
             enters(&mut shop, &mut browser, "visitor").await;
             if seconds == 1800 {
                 for _ in 0..7 {
@@ -108,7 +109,9 @@ async fn whoever_has_left_the_shop_waits_again() {
 
             shop.guard.follow(None);
             shop.pass_time(1);
-            enters(&mut shop, &mut Browser::default(), "visitor").await;
+            let mut other = Browser::default();
+            shop.get(&mut other, "/").await;
+            enters(&mut shop, &mut other, "visitor").await;
         }
     }
 }

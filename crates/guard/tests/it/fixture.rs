@@ -199,9 +199,10 @@ impl Shop {
         self.request(browser, Method::GET, target, &window).await
     }
 
-    /// A visitor who was let in: their browser.
+    /// A visitor who came to the shop, and was let in: their browser.
     pub(crate) async fn admitted(&mut self, visitor: &str) -> Browser {
         let mut browser = Browser::default();
+        self.get(&mut browser, "/").await;
         let pass = self.pass(visitor);
         let answer = self.get(&mut browser, &format!("/?bk_pass={pass}")).await;
         assert_eq!(location(&answer), "/");
