@@ -383,6 +383,29 @@ fn a_page_of_the_shop_for_which_nginx_asks_for_a_password_still_does() {
     assert!(visit(&nginx, "/", &["--header", &session]).ends_with("shop"), "the others don't");
 }
 
+/// The guard's page for a visitor who is in another browser stands for its own 403 only.
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn what_nginx_itself_forbids_is_not_said_to_be_open_in_another_browser() {
+    let room = room();
+    let guard = Guard::of(&room, &[]);
+    let arrival = "        location = /_beekeeper/arrival {\n";
+    let closed =
+        "location /backup { deny all; proxy_pass http://shop; }\nlocation /pictures/ { alias /usr/; }";
+    let with_closed = [(arrival, &*format!("{closed}\n{arrival}"))];
+    let nginx =
+        Nginx::in_front_of_shop(guard.port(), "location / { return 200 shop; }", &with_closed).unwrap();
+    let session = enter(&nginx, &pass(&room));
+    for path in ["/backup", "/pictures/"] {
+        let forbidden = visit(&nginx, path, &["--header", &session]);
+        assert_eq!(status(&forbidden), "403", "{path}: {forbidden}");
+        assert!(forbidden.contains("<h1>403 Forbidden</h1>"), "{path}: {forbidden}");
+    }
+    let image = ["--header", "Sec-Fetch-Dest: image", "--header", "Sec-Fetch-Mode: no-cors"];
+    let refused = visit(&nginx, "/pictures/", &image);
+    assert!(refused.contains("Please wait in line first."), "the guard's own: {refused}");
+}
+
 /// The blocks that the guides add to the shipped configuration.
 #[test]
 #[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
