@@ -670,6 +670,26 @@ fn behind_nginx_a_room_with_a_limit_hears_its_guard() {
     }
 }
 
+/// nginx waits for a body as long as something of it comes now and then. So it waits for none.
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn a_body_that_does_not_come_holds_no_connection_of_nginx() {
+    let (_room, port) = behind();
+    let nginx = nginx(port);
+    for (method, path, said, expected) in [
+        ("GET", "/polling", "Content-Length: 1000", "413"),
+        ("POST", "/beekeeper", "Content-Length: 2", "413"),
+        ("GET", "/polling", "Transfer-Encoding: chunked", "411"),
+        ("POST", "/guard", "Transfer-Encoding: chunked", "411"),
+        // The room, which counts no visitors.
+        ("POST", "/guard", "Content-Length: 1000", "404"),
+    ] {
+        let at_once = ["--http1.1", "--max-time", "5", "--request", method, "--header", said];
+        let refused = visit(&nginx, "127.0.0.2", path, &at_once);
+        assert_eq!(status(&refused), expected, "{method} {path}, {said}: {refused}");
+    }
+}
+
 /// Writes a shipped unit with the program that was just built, and returns its path.
 fn unit(folder: &Path, name: &str, service: &str) -> PathBuf {
     let path = folder.join(name);

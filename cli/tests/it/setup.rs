@@ -619,6 +619,17 @@ fn a_guard_reports_through_the_nginx_that_was_set_up() {
     let taken = machine.visit(&format!("{}/guard", machine.url()), &report.each_ref().map(String::as_str));
     assert!(status(&taken) == "200" && taken.contains("\"session\":"), "{taken}");
     eventually("the report is kept", || is_reported(&machine.room));
+
+    // A body that nobody reads, and that doesn't come, holds no connection.
+    for (path, said, expected) in [
+        ("/polling", "Content-Length: 1000", "413"),
+        ("/polling", "Transfer-Encoding: chunked", "411"),
+        ("/guard", "Content-Length: 1000", "401"),
+    ] {
+        let at_once = ["--http1.1", "--max-time", "5", "--request", "POST", "--header", said];
+        let refused = machine.visit(&format!("{}{path}", machine.url()), &at_once);
+        assert_eq!(status(&refused), expected, "{path}, {said}: {refused}");
+    }
 }
 
 /// The first nginx that tests the new configuration is the one that refuses it: the certificate is none.
