@@ -546,6 +546,10 @@ fn visitors_come_and_go(machine: &Machine) {
     let framed =
         machine.shop("/", &["--header", "Sec-Fetch-Dest: iframe", "--header", "Sec-Fetch-Mode: navigate"]);
     assert!(status(&framed) == "403" && framed.contains("Open the shop in its own window"), "{framed}");
+    let script = ["--header", "Sec-Fetch-Dest: empty", "--header", "Sec-Fetch-Mode: cors"];
+    let no_body = ["--http1.1", "--max-time", "5", "--request", "POST", "--header", "Content-Length: 1000"];
+    let refused = machine.shop("/api", &[script.as_slice(), &no_body].concat());
+    assert_eq!(status(&refused), "403", "it waits for no body: {refused}");
     let posted = machine.shop("/order", &["--data", "a form"]);
     assert_eq!((status(&posted), header(&posted, "location")), ("303", &*door));
 

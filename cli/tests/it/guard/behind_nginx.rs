@@ -406,6 +406,22 @@ fn what_nginx_itself_forbids_is_not_said_to_be_open_in_another_browser() {
     assert!(refused.contains("Please wait in line first."), "the guard's own: {refused}");
 }
 
+/// The refusal is the guard's page, for which nginx asks it once more.
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn nginx_waits_for_no_body_of_somebody_whom_the_guard_refuses() {
+    let room = room();
+    let guard = Guard::of(&room, &[]);
+    let nginx = nginx(guard.port());
+    let script = ["--header", "Sec-Fetch-Dest: empty", "--header", "Sec-Fetch-Mode: cors"];
+    for said in ["Content-Length: 1000", "Transfer-Encoding: chunked"] {
+        let at_once = ["--http1.1", "--max-time", "5", "--request", "POST", "--header", said];
+        let refused = visit(&nginx, "/api", &[&at_once[..], &script].concat());
+        assert_eq!(status(&refused), "403", "{said}: {refused}");
+        assert!(refused.ends_with("Please wait in line first.\n"), "{said}: {refused}");
+    }
+}
+
 /// The blocks that the guides add to the shipped configuration.
 #[test]
 #[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
