@@ -7,6 +7,7 @@ use http::Method;
 use parking_lot::{Mutex, RwLock};
 use pass::{Claims, Nonce, Refused, SessionRules, ShownIn, Verifier};
 
+use crate::challenges::Challenges;
 use crate::complaints::Complaints;
 use crate::exchange::BrowserSecret;
 use crate::session::Session;
@@ -28,6 +29,7 @@ pub struct Guard<L, C> {
     room: Mutex<Reachability>,
     /// What a room says that counts the active visitors.
     counting: RwLock<Option<SessionRules>>,
+    challenges: Challenges,
     complaints: Complaints,
     cookie: String,
     end_cookie: String,
@@ -58,8 +60,8 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
     pub fn new(rules: GuardRules, key: SessionKey, sessions: L, keys: RoomKeys<C>) -> Self {
         let (cookie, end_cookie) = (cookie::name(&rules), cookie::end_name(&rules));
         let (room, counting) = (Mutex::default(), RwLock::default());
-        let complaints = Complaints::default();
-        Self { rules, key, sessions, keys, room, counting, complaints, cookie, end_cookie }
+        let (challenges, complaints) = (Challenges::default(), Complaints::default());
+        Self { rules, key, sessions, keys, room, counting, challenges, complaints, cookie, end_cookie }
     }
 
     pub fn rules(&self) -> &GuardRules {
@@ -142,7 +144,7 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
     /// Whether this request reaches the shop, or else what the guard answers.
     pub async fn decide(&self, request: &GuardedRequest<'_>, moment: Moment) -> Decision {
         self.hear_of_end(request, moment.now).await;
-        if self.rules.bypass.covers(request) {
+        if self.rules.bypass.covers(request) || self.challenges.lets_in(request, moment.now) {
             return Decision::Enter(ToShop::default());
         }
         let pass = target::pass(request.target);

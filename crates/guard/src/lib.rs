@@ -22,6 +22,7 @@ mod answer;
 mod authorizer;
 mod bypass;
 mod bytes;
+mod challenges;
 mod complaints;
 mod cookie;
 mod decide;

@@ -288,6 +288,13 @@ async fn what_needs_no_session_reaches_the_shop_without_an_identity() {
         let bought = shop.get(&mut browser, &format!("{path}?rest_route=/wc/store/v1/checkout")).await;
         assert_eq!(location(&bought), DOOR, "{path}");
     }
+    let mut more = 0;
+    for _ in 0..20 {
+        more += u32::from(matches!(shop.get(&mut browser, challenge).await, Decision::Enter(_)));
+    }
+    assert_eq!(more, 9, "anybody may ask, and the shop works for each");
+    shop.pass_time(1);
+    assert_eq!(entered(&shop.get(&mut browser, challenge).await), (None, None));
     let crawler = [("user-agent", "Mozilla/5.0 (compatible; Googlebot/2.1)")];
     let crawler = shop.request(&mut browser, Method::GET, "/", &crawler).await;
     assert_eq!(location(&crawler), DOOR, "anybody can claim to be a crawler");
