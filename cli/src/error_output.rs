@@ -52,7 +52,7 @@ pub(crate) fn flush() {
     let Some(queue) = TERMINAL.get() else { return };
     let (done, printed) = sync_channel(1);
     if queue.try_send(Print::Done(done)).is_ok() {
-        drop(printed.recv_timeout(LONGEST_WAIT));
+        let _ = printed.recv_timeout(LONGEST_WAIT);
     }
 }
 
