@@ -54,11 +54,13 @@ struct TrialArguments<'a> {
 
 impl TryAws {
     pub(crate) fn run(&self) -> Result<()> {
-        Dist::with(Arch::Arm64).make()?;
+        // The sale's room has these functions too: whoever tries a room deploys it from the same machine.
+        let here = Arch::of_this_machine()?;
+        Dist::with(here).make()?;
         let request = TrialArguments {
             arguments: self,
             beekeeper: Dist::program(),
-            architecture: Arch::Arm64.name(),
+            architecture: here.name(),
             folder: target().join("try-aws"),
         };
         let try_room =
