@@ -3,11 +3,13 @@
 //!
 //! Each of the three logs what it did and what failed, so their results are not needed here.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use clock::SystemClock;
 use consumer::Consumer;
 use embedded::EmbeddedStore;
+use futures_util::FutureExt;
 use throttle::Throttle;
 use tokio::sync::watch;
 use trigger::{Trigger, TriggerCause};
@@ -77,7 +79,7 @@ async fn release(store: EmbeddedStore, minute: Duration, end: watch::Receiver<()
             () = minutes.tick() => TriggerCause::Minute,
             () = store.valve_changed() => TriggerCause::Change,
         };
-        drop(trigger.run(cause).await);
+        survive("the trigger", trigger.run(cause)).await;
     }
 }
 
@@ -85,10 +87,20 @@ async fn remove_old(store: EmbeddedStore, minute: Duration) {
     let mut minutes = Minutes::begun(SystemClock, minute);
     loop {
         minutes.tick().await;
-        if let Err(error) = store.sweep().await {
-            let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, "could not remove old records; the next minute tries again");
-        }
+        let sweep = async {
+            if let Err(error) = store.sweep().await {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, "could not remove old records; the next minute tries again");
+            }
+        };
+        survive("the removal of old records", sweep).await;
+    }
+}
+
+/// A panic is a bug, and would end what runs each minute for good: nobody would be released any more, and nobody be told.
+async fn survive<T>(what: &'static str, run: impl Future<Output = T>) {
+    if AssertUnwindSafe(run).catch_unwind().await.is_err() {
+        tracing::error!(what, "broke off, as the lines above say; the next minute tries again");
     }
 }
 
@@ -112,7 +124,7 @@ pub async fn run_throttle(store: EmbeddedStore, probe: impl Probe, minute: Durat
     let mut minutes = Minutes::begun(SystemClock, minute);
     loop {
         minutes.tick().await;
-        drop(throttle.run().await);
+        survive("the throttle", throttle.run()).await;
     }
 }
 
@@ -135,6 +147,11 @@ mod tests {
         async fn sleep_until(&self, until: Timestamp) {
             self.0.fetch_max(until.as_millis(), Ordering::Relaxed);
         }
+    }
+
+    #[tokio::test]
+    async fn what_runs_each_minute_survives_a_bug() {
+        survive("a test", async { panic!("on purpose") }).await;
     }
 
     #[tokio::test]
