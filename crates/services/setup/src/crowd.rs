@@ -10,7 +10,7 @@ const FILES: u32 = 65_536;
 pub(crate) fn lines_for_a_crowd(tree: &NginxTree) -> Vec<String> {
     let top = tree.top();
     let blocks = top.iter().filter(|found| found.directive.name() == "events");
-    let events: Vec<_> = blocks.flat_map(|block| tree.inside(*block)).collect();
+    let events: Vec<_> = blocks.flat_map(|block| block.inside()).collect();
     [
         sentence(&events, "worker_connections", CONNECTIONS, "in its block `events`"),
         sentence(&top, "worker_rlimit_nofile", FILES, "outside of every block"),

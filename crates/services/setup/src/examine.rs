@@ -8,7 +8,7 @@ use waitroom::Room;
 
 use crate::crowd::lines_for_a_crowd;
 use crate::services::ShopServices;
-use crate::shop::{ShopBlocks, http_block, names, servers};
+use crate::shop::ShopBlocks;
 use crate::site::guard_file;
 use crate::tree::NginxTree;
 
@@ -48,9 +48,8 @@ fn missing(conf: &Path, room: &Room) -> Result<Option<Vec<String>>> {
     }
     let tree = NginxTree::read(conf, &guard_file(conf))?;
     let host = room.url.as_url().host_str().unwrap_or_default();
-    let mut servers = servers(&tree, http_block(&tree)?);
-    servers.retain(|server| names(&tree, *server).any(|name| name == host));
-    Ok((!servers.is_empty()).then(|| lines_for_a_crowd(&tree)))
+    let is_there = tree.http_block()?.servers().any(|server| server.has_name(host));
+    Ok(is_there.then(|| lines_for_a_crowd(&tree)))
 }
 
 /// The guard of these services, if they are this room's.

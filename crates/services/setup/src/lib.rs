@@ -15,6 +15,7 @@ mod listen;
 mod ours;
 mod plan;
 mod program;
+mod server_block;
 mod services;
 mod shop;
 mod site;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use crate::crowd::lines_for_a_crowd;
 use crate::kept::{self, FileChange, KeptFiles};
 use crate::services::{NotReady, ShopServices};
-use crate::shop::{ShopBlocks, http_block, names, servers, unguarded};
+use crate::shop::{ShopBlocks, unguarded};
 use crate::site::{SetupStage, SiteFacts, guard, guard_file, site, site_file};
 use crate::tree::{FoundDirective, NginxTree};
 use document::Refusal;
@@ -67,10 +67,10 @@ impl SetupPlan {
         };
         let shop_file = add.shop_file.map(canonical).transpose()?;
         let shop = ShopBlocks::find(tree, &services.shop_host, shop_file.as_deref())?;
-        let http = http_block(tree)?;
-        let site_file = site_file(tree, http)?;
+        let http = tree.http_block()?;
+        let site_file = site_file(http)?;
         refuse_deaf_ports(services, &shop)?;
-        refuse_taken_name(tree, http, &services.room_host, &site_file)?;
+        refuse_taken_name(http, &services.room_host, &site_file)?;
         let facts = facts(add, services)?;
         let guard_path = guard_file.display().to_string();
         let is_guarded = shop.include(&guard_path);
@@ -147,17 +147,11 @@ fn refuse_deaf_ports(services: &ShopServices, shop: &ShopBlocks<'_>) -> Result<(
     })
 }
 
-fn refuse_taken_name(
-    tree: &NginxTree,
-    http: FoundDirective<'_>,
-    name: &str,
-    site_file: &Path,
-) -> Result<(), Refusal> {
+fn refuse_taken_name(http: FoundDirective<'_>, name: &str, site_file: &Path) -> Result<(), Refusal> {
     let is_other = |server: &FoundDirective<'_>| {
-        names(tree, *server).any(|found| found == name)
-            && server.file.path.file_name() != site_file.file_name()
+        server.has_name(name) && server.file.path.file_name() != site_file.file_name()
     };
-    let other = servers(tree, http).into_iter().find(is_other);
+    let other = http.servers().find(is_other);
     other.map_or(Ok(()), |other| {
         Err(Refusal::new(
             format!("{other} already has the name of the room, {name}"),

@@ -1,5 +1,6 @@
 //! The server blocks of the shop: which of them show it, and what each needs to be behind the guard.
 
+use std::iter;
 use std::path::Path;
 
 use crate::identity::{HandOver, WAYS};
@@ -18,7 +19,6 @@ pub(crate) struct Insertion {
 /// The server blocks with the shop's name.
 #[derive(Debug)]
 pub(crate) struct ShopBlocks<'t> {
-    tree: &'t NginxTree,
     http: FoundDirective<'t>,
     /// Those that show the shop. The others lead to https.
     shown_by: Vec<FoundDirective<'t>>,
@@ -31,12 +31,10 @@ pub(crate) struct ShopBlocks<'t> {
 impl<'t> ShopBlocks<'t> {
     /// The blocks of this name; in this file, if the operator named one.
     pub(crate) fn find(tree: &'t NginxTree, name: &str, in_file: Option<&Path>) -> Result<Self, Refusal> {
-        let http = http_block(tree)?;
-        let all = servers(tree, http);
-        let mut found: Vec<_> =
-            all.iter().copied().filter(|server| names(tree, *server).any(|found| found == name)).collect();
+        let http = tree.http_block()?;
+        let mut found: Vec<_> = http.servers().filter(|server| server.has_name(name)).collect();
         if found.is_empty() {
-            return Err(unnamed(tree, &all, name));
+            return Err(unnamed(http, name));
         }
         found.retain(|server| in_file.is_none_or(|file| server.file.path == file));
         if found.is_empty() {
@@ -49,17 +47,16 @@ impl<'t> ShopBlocks<'t> {
         // A shop behind a cache of this machine has its name once more, where the cache asks. That was behind the guard already.
         let is_inner = |server: &FoundDirective<'_>| {
             let is_inside = |listen: &Listen| !listen.is_tls() && listen.is_of_this_machine();
-            !leads_away(tree, *server) && listens(tree, *server).iter().all(is_inside)
+            !server.leads_away() && server.listens().iter().all(is_inside)
         };
         if !found.iter().all(is_inner) {
             found.retain(|server| !is_inner(server));
         }
-        refuse_same_addresses(tree, &found, name)?;
-        let listens: Vec<_> = found.iter().flat_map(|server| listens(tree, *server)).collect();
-        let http2 =
-            found.iter().any(|server| tree.inside(*server).iter().any(|inner| is_on(*inner, "http2")));
-        let shown_by: Vec<_> = found.iter().copied().filter(|server| !leads_away(tree, *server)).collect();
-        let shows_by_https = shown_by.iter().any(|server| listens_by_https(tree, *server));
+        refuse_same_addresses(&found, name)?;
+        let listens = found.iter().flat_map(|server| server.listens()).collect();
+        let http2 = found.iter().any(|server| server.own("http2").any(FoundDirective::is_on));
+        let shown_by: Vec<_> = found.iter().copied().filter(|server| !server.leads_away()).collect();
+        let shows_by_https = shown_by.iter().any(|server| server.listens_by_https());
         if !shows_by_https {
             let places: Vec<_> = found.iter().map(ToString::to_string).collect();
             return Err(Refusal::new(
@@ -70,12 +67,12 @@ impl<'t> ShopBlocks<'t> {
                 format!("get a certificate for {name} first, then run this again"),
             ));
         }
-        Ok(Self { tree, http, shown_by, listens, http2 })
+        Ok(Self { http, shown_by, listens, http2 })
     }
 
     /// The names that the shop has besides this one. A session of the guard is for one name.
     pub(crate) fn other_names(&self, name: &str) -> Vec<String> {
-        let all = self.shown_by.iter().flat_map(|server| names(self.tree, *server));
+        let all = self.shown_by.iter().flat_map(|server| server.names());
         let mut others: Vec<_> = all.filter(|found| found != name).collect();
         others.sort();
         others.dedup();
@@ -84,7 +81,7 @@ impl<'t> ShopBlocks<'t> {
 
     /// Whether every block that shows the shop includes this file already.
     pub(crate) fn include(&self, guard: &str) -> bool {
-        self.shown_by.iter().all(|server| includes(self.tree, *server, guard))
+        self.shown_by.iter().all(|server| server.includes(guard))
     }
 
     /// The texts of the files that have to change, each behind its file, so that every block includes the guard's lines.
@@ -104,50 +101,57 @@ impl<'t> ShopBlocks<'t> {
     }
 
     fn insertions(&self, server: FoundDirective<'t>, guard: &str) -> Result<Vec<Insertion>, Refusal> {
-        let everything = self.tree.everything_inside(server);
-        let direct = self.tree.inside(self.http);
-        for inner in direct.iter().chain(everything.iter().map(|(_, inner)| inner)) {
-            refuse_what_the_guard_needs(*inner)?;
+        for found in self.in_force_in(server) {
+            refuse_what_the_guard_needs(found)?;
         }
         let mut insertions = Vec::new();
-        if !includes(self.tree, server, guard) {
+        if !server.includes(guard) {
             insertions.extend(insertion(server, &included(guard)));
         }
         let ours = ours::lines(self.ways());
         let mut told: Vec<(FoundDirective<'_>, &OurLine)> = Vec::new();
-        for (parent, own) in &everything {
+        for (parent, own) in server.everything_inside() {
             if parent.is(server) {
                 continue;
             }
             for line in ours.iter().filter(|line| line.directive == own.directive.name()) {
-                let is_told = told.iter().any(|(other, told)| other.is(*parent) && *told == line);
-                if is_told || self.tree.inside(*parent).iter().any(|inner| line.is(*inner)) {
+                let is_told = told.iter().any(|(other, told)| other.is(parent) && *told == line);
+                if is_told || parent.inside().into_iter().any(|inner| line.is(inner)) {
                     continue;
                 }
                 if parent.file.path == server.file.path {
-                    insertions.extend(insertion(*parent, &line.text));
-                    told.push((*parent, line));
+                    insertions.extend(insertion(parent, &line.text));
+                    told.push((parent, line));
                 } else {
-                    refuse_missing(line, *own, &server.file.path)?;
+                    refuse_missing(line, own, &server.file.path)?;
                 }
             }
         }
         Ok(insertions)
     }
 
+    /// What holds for the shop: what is directly in the http block, and everything inside the blocks that show it.
+    fn in_force(&self) -> impl Iterator<Item = FoundDirective<'t>> {
+        self.shown_by.iter().flat_map(move |server| self.in_force_in(*server))
+    }
+
+    /// The same for one of those blocks.
+    fn in_force_in(&self, server: FoundDirective<'t>) -> impl Iterator<Item = FoundDirective<'t>> {
+        let inside = server.everything_inside().into_iter().map(|(_, inner)| inner);
+        self.http.inside().into_iter().chain(inside)
+    }
+
     /// How the shop's blocks hand requests on.
     pub(crate) fn ways(&self) -> Vec<&'static HandOver> {
-        let everything: Vec<_> =
-            self.shown_by.iter().flat_map(|server| self.tree.everything_inside(*server)).collect();
-        let is_used = |way: &&HandOver| everything.iter().any(|(_, inner)| inner.directive.name() == way.to);
-        WAYS.iter().filter(is_used).collect()
+        let everything = self.shown_by.iter().flat_map(|server| server.everything_inside());
+        let used: Vec<_> = everything.map(|(_, inner)| inner.directive.name()).collect();
+        WAYS.iter().filter(|way| used.contains(&way.to)).collect()
     }
 
     /// Where nginx takes headers whose names have underscores.
     pub(crate) fn takes_underscores(&self) -> Option<FoundDirective<'t>> {
-        let servers = servers(self.tree, self.http).into_iter().flat_map(|server| self.tree.inside(server));
-        let mut all = self.tree.inside(self.http).into_iter().chain(servers);
-        all.find(|found| is_on(*found, "underscores_in_headers"))
+        let blocks = iter::once(self.http).chain(self.http.servers());
+        blocks.flat_map(|block| block.own("underscores_in_headers")).find(|found| found.is_on())
     }
 
     /// Where the shop's program is asked for whichever protocol a browser names.
@@ -160,15 +164,13 @@ impl<'t> ShopBlocks<'t> {
             }
             _ => false,
         };
-        let inside = self.shown_by.iter().flat_map(|server| self.tree.everything_inside(*server));
-        let mut all = self.tree.inside(self.http).into_iter().chain(inside.map(|(_, inner)| inner));
-        all.find(passes)
+        self.in_force().find(passes)
     }
 
     /// The blocks that show the shop without https, and not at the port at which browsers begin. Each with its port.
     pub(crate) fn plain_elsewhere(&self) -> Vec<(FoundDirective<'t>, u16)> {
         let port = |server: &FoundDirective<'t>| {
-            let listens = listens(self.tree, *server);
+            let listens = server.listens();
             let is_usual = listens.iter().any(|listen| listen.is_tls() || listen.port() == Some(80));
             listens.first().and_then(Listen::port).filter(|_| !is_usual)
         };
@@ -179,7 +181,7 @@ impl<'t> ShopBlocks<'t> {
     pub(crate) fn real_addresses(&self) -> String {
         const LINES: [&str; 3] = ["set_real_ip_from", "real_ip_header", "real_ip_recursive"];
 
-        let inside = self.shown_by.iter().flat_map(|server| self.tree.inside(*server));
+        let inside = self.shown_by.iter().flat_map(|server| server.inside());
         let mut lines: Vec<String> = Vec::new();
         for found in inside.filter(|found| LINES.contains(&found.directive.name())) {
             let line = format!("    {}\n", found.text());
@@ -192,27 +194,20 @@ impl<'t> ShopBlocks<'t> {
 
     /// Whether every visitor has a balancer's address: it says theirs by the PROXY protocol, and nothing here believes it.
     pub(crate) fn hides_addresses(&self) -> bool {
-        let is_believed = |found: FoundDirective<'_>| found.directive.name() == "set_real_ip_from";
         self.listens.iter().any(Listen::has_proxy_protocol)
             && self.real_addresses().is_empty()
-            && !self.tree.inside(self.http).into_iter().any(is_believed)
+            && self.http.own("set_real_ip_from").next().is_none()
     }
 
     /// Where nginx replaces answers of the shop by error pages, and so those with the guard's status.
     pub(crate) fn intercepts_errors(&self) -> Option<FoundDirective<'t>> {
-        let inside = self.shown_by.iter().flat_map(|server| self.tree.everything_inside(*server));
-        let mut all = self.tree.inside(self.http).into_iter().chain(inside.map(|(_, inner)| inner));
-        all.find(|found| {
-            let name = found.directive.name();
-            name.ends_with("_intercept_errors") && is_on(*found, name)
-        })
+        self.in_force().find(|found| found.directive.name().ends_with("_intercept_errors") && found.is_on())
     }
 
     /// Whether nginx has to open the port of http for the room: the shop answers at https only, and no other site has that port.
     pub(crate) fn opens_http(&self) -> bool {
-        let all = servers(self.tree, self.http).into_iter().flat_map(|server| listens(self.tree, server));
-        Listen::lines(&self.listens, false).is_empty()
-            && !all.into_iter().any(|listen| listen.port() == Some(80))
+        let mut all = self.http.servers().flat_map(FoundDirective::listens);
+        Listen::lines(&self.listens, false).is_empty() && !all.any(|listen| listen.port() == Some(80))
     }
 
     /// The lines of the http block that a server without such a line of its own would forget, when it gets the guard's.
@@ -221,10 +216,8 @@ impl<'t> ShopBlocks<'t> {
 
         let ours = ours::lines(self.ways());
         let guards = |name: &str| HIDDEN.contains(&name) || ours.iter().any(|line| line.directive == name);
-        let servers: Vec<_> = self.shown_by.iter().flat_map(|server| self.tree.inside(*server)).collect();
-        let has_own = |name: &str| servers.iter().any(|inner| inner.directive.name() == name);
-        let http = self.tree.inside(self.http);
-        let lines = http.iter().filter(|found| {
+        let has_own = |name: &str| self.shown_by.iter().any(|server| server.own(name).next().is_some());
+        let lines = self.http.inside().into_iter().filter(|found| {
             let name = found.directive.name();
             guards(name) && !has_own(name)
         });
@@ -241,9 +234,9 @@ impl<'t> ShopBlocks<'t> {
             "proxy_no_cache",
         ];
 
-        let is_rule = |found: &FoundDirective<'_>| RULES.contains(&found.directive.name());
-        let in_server = self.shown_by.iter().flat_map(|server| self.tree.inside(*server));
-        self.tree.inside(self.http).into_iter().chain(in_server).any(|found| is_rule(&found))
+        let is_rule = |found: FoundDirective<'_>| RULES.contains(&found.directive.name());
+        let in_server = self.shown_by.iter().flat_map(|server| server.inside());
+        self.http.inside().into_iter().chain(in_server).any(is_rule)
     }
 }
 
@@ -279,33 +272,14 @@ pub(crate) fn unguarded(text: &str, guard: &str) -> String {
         .collect()
 }
 
-pub(crate) fn http_block(tree: &NginxTree) -> Result<FoundDirective<'_>, Refusal> {
-    let http = tree.top().into_iter().find(|found| found.directive.name() == "http");
-    http.ok_or_else(|| Refusal::new("there is no http block", "name the main file with --conf"))
-}
-
-pub(crate) fn servers<'t>(tree: &'t NginxTree, http: FoundDirective<'t>) -> Vec<FoundDirective<'t>> {
-    let mut inside = tree.inside(http);
-    inside.retain(|found| found.directive.name() == "server");
-    inside
-}
-
-/// The names of a server block, in lower case.
-pub(crate) fn names<'t>(tree: &'t NginxTree, server: FoundDirective<'t>) -> impl Iterator<Item = String> {
-    let mut lines = tree.inside(server);
-    lines.retain(|found| found.directive.name() == "server_name");
-    lines.into_iter().flat_map(|line| line.directive.arguments()).map(|name| name.to_ascii_lowercase())
-}
-
 /// Why no block was found: a pattern may mean the shop, or nothing does.
-fn unnamed(tree: &NginxTree, servers: &[FoundDirective<'_>], name: &str) -> Refusal {
+fn unnamed(http: FoundDirective<'_>, name: &str) -> Refusal {
     let is_pattern = |found: &String| found.starts_with(['~', '.']) || found.contains('*') || found == "_";
-    let patterns: Vec<_> = servers
-        .iter()
-        .filter_map(|server| {
-            names(tree, *server).find(|found| is_pattern(found)).map(|found| format!("{server} ({found})"))
-        })
-        .collect();
+    let with_pattern = |server: FoundDirective<'_>| {
+        let pattern = server.names().find(is_pattern)?;
+        Some(format!("{server} ({pattern})"))
+    };
+    let patterns: Vec<_> = http.servers().filter_map(with_pattern).collect();
     if patterns.is_empty() {
         return Refusal::new(
             format!("no server block has the name {name}"),
@@ -322,14 +296,12 @@ fn unnamed(tree: &NginxTree, servers: &[FoundDirective<'_>], name: &str) -> Refu
 }
 
 /// nginx takes the first of two blocks with one name at one address, and ignores the other.
-fn refuse_same_addresses(tree: &NginxTree, found: &[FoundDirective<'_>], name: &str) -> Result<(), Refusal> {
+fn refuse_same_addresses(found: &[FoundDirective<'_>], name: &str) -> Result<(), Refusal> {
     for (index, server) in found.iter().enumerate() {
-        let others = found.iter().skip(index + 1);
-        let same = others.clone().find(|other| {
-            let theirs: Vec<_> = listens(tree, **other);
-            listens(tree, *server)
-                .iter()
-                .any(|listen| theirs.iter().any(|other| other.socket() == listen.socket()))
+        let listens = server.listens();
+        let same = found.iter().skip(index + 1).find(|other| {
+            let theirs = other.listens();
+            listens.iter().any(|listen| theirs.iter().any(|other| other.socket() == listen.socket()))
         });
         if let Some(other) = same {
             return Err(Refusal::new(
@@ -339,47 +311,6 @@ fn refuse_same_addresses(tree: &NginxTree, found: &[FoundDirective<'_>], name: &
         }
     }
     Ok(())
-}
-
-fn listens(tree: &NginxTree, server: FoundDirective<'_>) -> Vec<Listen> {
-    let inside = tree.inside(server);
-    let by_old_line = inside.iter().any(|found| is_on(*found, "ssl"));
-    let lines = inside.iter().filter(|found| found.directive.name() == "listen");
-    let found: Vec<_> = lines.map(|line| Listen::of(line.directive.arguments(), by_old_line)).collect();
-    if found.is_empty() { vec![Listen::of(&["80".into()], by_old_line)] } else { found }
-}
-
-fn listens_by_https(tree: &NginxTree, server: FoundDirective<'_>) -> bool {
-    listens(tree, server).iter().any(Listen::is_tls)
-}
-
-fn is_on(found: FoundDirective<'_>, name: &str) -> bool {
-    found.directive.name() == name && found.directive.first() == "on"
-}
-
-/// Whether a block only sends visitors elsewhere, as from http to https. Nobody sees the shop there.
-fn leads_away(tree: &NginxTree, server: FoundDirective<'_>) -> bool {
-    let returns = |block: FoundDirective<'_>| {
-        tree.inside(block).iter().any(|found| {
-            let code = found.directive.first();
-            found.directive.name() == "return" && (code.starts_with(['3', '4']) || code.starts_with("http"))
-        })
-    };
-    if returns(server) {
-        return true;
-    }
-    let mut locations = tree.inside(server);
-    locations.retain(|found| found.directive.name() == "location");
-    let is_for_certificates = |location: &FoundDirective<'_>| {
-        location.directive.arguments().iter().any(|path| path.starts_with("/.well-known/acme-challenge"))
-    };
-    locations.iter().any(|location| returns(*location))
-        && locations.iter().all(|location| returns(*location) || is_for_certificates(location))
-}
-
-fn includes(tree: &NginxTree, server: FoundDirective<'_>, guard: &str) -> bool {
-    let inside = tree.inside(server);
-    inside.iter().any(|found| found.directive.name() == "include" && found.directive.first() == guard)
 }
 
 fn refuse_what_the_guard_needs(found: FoundDirective<'_>) -> Result<(), Refusal> {

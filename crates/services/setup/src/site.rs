@@ -7,7 +7,7 @@ use crate::glob;
 use crate::identity::HandOver;
 use crate::listen::Listen;
 use crate::shop::ShopBlocks;
-use crate::tree::{FoundDirective, NginxTree};
+use crate::tree::FoundDirective;
 use document::Refusal;
 
 /// The last of a folder, so that the operator's own blocks stay the ones that answer unknown names.
@@ -53,7 +53,8 @@ pub(crate) fn guard_file(conf: &Path) -> PathBuf {
 }
 
 /// The file of the room's server blocks, in the last folder that the http block includes.
-pub(crate) fn site_file(tree: &NginxTree, http: FoundDirective<'_>) -> Result<PathBuf, Refusal> {
+pub(crate) fn site_file(http: FoundDirective<'_>) -> Result<PathBuf, Refusal> {
+    let tree = http.tree;
     let inside = http.directive.block.iter().flat_map(|block| &block.directives);
     let patterns: Vec<PathBuf> =
         inside.filter(|inner| inner.name() == "include").map(|inner| tree.absolute(inner.first())).collect();

@@ -31,9 +31,10 @@ pub(crate) struct NginxTree {
     included: BTreeMap<String, Vec<PathBuf>>,
 }
 
-/// A directive, and the file that it is in.
+/// A directive, and where it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FoundDirective<'t> {
+    pub(crate) tree: &'t NginxTree,
     pub(crate) file: &'t NginxFile,
     pub(crate) directive: &'t NginxDirective,
 }
@@ -47,6 +48,30 @@ impl<'t> FoundDirective<'t> {
     /// Whether both are the same place of the same file.
     pub(crate) fn is(self, other: Self) -> bool {
         std::ptr::eq(self.directive, other.directive)
+    }
+
+    /// What is directly in its block.
+    pub(crate) fn inside(self) -> Vec<Self> {
+        let mut all = Vec::new();
+        if let Some(block) = &self.directive.block {
+            self.tree.expand(self.file, &block.directives, &mut all);
+        }
+        all
+    }
+
+    /// The directives of this name directly in its block.
+    pub(crate) fn own(self, name: &str) -> impl Iterator<Item = Self> {
+        self.inside().into_iter().filter(move |found| found.directive.name() == name)
+    }
+
+    /// What is anywhere in its block, each with the block that it is directly in.
+    pub(crate) fn everything_inside(self) -> Vec<(Self, Self)> {
+        let mut all = Vec::new();
+        for inner in self.inside() {
+            all.push((self, inner));
+            all.extend(inner.everything_inside());
+        }
+        all
     }
 }
 
@@ -138,26 +163,9 @@ impl NginxTree {
         all
     }
 
-    /// What is directly in the block of a directive.
-    pub(crate) fn inside<'t>(&'t self, found: FoundDirective<'t>) -> Vec<FoundDirective<'t>> {
-        let mut all = Vec::new();
-        if let Some(block) = &found.directive.block {
-            self.expand(found.file, &block.directives, &mut all);
-        }
-        all
-    }
-
-    /// What is anywhere in the block of a directive, each with the block that it is directly in.
-    pub(crate) fn everything_inside<'t>(
-        &'t self,
-        found: FoundDirective<'t>,
-    ) -> Vec<(FoundDirective<'t>, FoundDirective<'t>)> {
-        let mut all = Vec::new();
-        for inner in self.inside(found) {
-            all.push((found, inner));
-            all.extend(self.everything_inside(inner));
-        }
-        all
+    pub(crate) fn http_block(&self) -> Result<FoundDirective<'_>, Refusal> {
+        let http = self.top().into_iter().find(|found| found.directive.name() == "http");
+        http.ok_or_else(|| Refusal::new("there is no http block", "name the main file with --conf"))
     }
 
     fn expand<'t>(
@@ -171,7 +179,7 @@ impl NginxTree {
             let files: Vec<_> =
                 included.into_iter().flatten().filter_map(|path| self.files.get(path)).collect();
             if files.is_empty() {
-                all.push(FoundDirective { file, directive });
+                all.push(FoundDirective { tree: self, file, directive });
             }
             for file in files {
                 self.expand(file, &file.directives, all);
@@ -249,9 +257,9 @@ mod tests {
         let tree = read(&folder).unwrap();
         assert_eq!(names(&tree.top()), "a include http", "a pattern without files stays");
         let http = tree.top()[2];
-        assert_eq!(names(&tree.inside(http)), "b server server include c", "ours is not read");
-        let second = tree.inside(http)[2];
-        let inner = tree.everything_inside(second);
+        assert_eq!(names(&http.inside()), "b server server include c", "ours is not read");
+        let second = http.inside()[2];
+        let inner = second.everything_inside();
         assert_eq!(names(&inner.iter().map(|(_, inner)| *inner).collect::<Vec<_>>()), "e f");
         assert!(inner[1].1.to_string().ends_with("/snippets/x:2"), "{}", inner[1].1);
         assert_eq!(inner[1].0.directive.name(), "e");
