@@ -18,6 +18,7 @@ mod program;
 mod server_block;
 mod services;
 mod shop;
+mod shop_warnings;
 mod site;
 mod syntax;
 mod told;

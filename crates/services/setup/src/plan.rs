@@ -8,6 +8,7 @@ use crate::crowd::lines_for_a_crowd;
 use crate::kept::{self, FileChange, KeptFiles};
 use crate::services::{NotReady, ShopServices};
 use crate::shop::{ShopBlocks, unguarded};
+use crate::shop_warnings;
 use crate::site::{SetupStage, SiteFacts, guard, guard_file, site, site_file};
 use crate::tree::{FoundDirective, NginxTree};
 use document::Refusal;
@@ -37,11 +38,6 @@ pub struct SetupPlan {
     pub warnings: Vec<String>,
     pub next: AfterSetup,
 }
-
-/// Whoever limits joins by address would limit all of them together.
-const HIDDEN_ADDRESSES: &str = "the shop's block listens with proxy_protocol, and nothing believes the address that it tells: every visitor \
-    has the load balancer's. Write set_real_ip_from with the balancer's network, and real_ip_header proxy_protocol, into the shop's block, \
-    and run this again";
 
 /// What a person does after the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,15 +99,9 @@ impl SetupPlan {
             warnings.push(format!("{because}; see why: sudo systemctl status beekeeper"));
         }
         if stage == SetupStage::Guard {
-            warnings.extend(other_names(&shop, &services.shop_host));
-            warnings.extend(underscores(&shop));
-            warnings.extend(upgrades(&shop));
-            warnings.extend(plain_elsewhere(&shop));
-            warnings.extend(intercepted(&shop));
+            warnings.extend(shop_warnings::of(&shop, &services.shop_host));
         }
-        if shop.hides_addresses() {
-            warnings.push(HIDDEN_ADDRESSES.into());
-        }
+        warnings.extend(shop_warnings::hidden_addresses(&shop));
         warnings.extend(lines_for_a_crowd(tree));
         let begins_to_guard = stage == SetupStage::Guard && !is_guarded;
         Ok(Self {
@@ -172,56 +162,6 @@ fn facts(add: WhatToAdd<'_>, services: &ShopServices) -> Result<SiteFacts> {
         certificate: std::path::absolute(certificate)
             .context("could not find the folder of the certificate")?,
     })
-}
-
-/// A warning for each name of the shop besides this one: a session of the guard is for one name.
-fn other_names(shop: &ShopBlocks<'_>, name: &str) -> Vec<String> {
-    let others = shop.other_names(name).into_iter().map(|other| {
-        format!(
-            "{other} is behind the guard with {name}, and its visitors come back to that name: better let {other} lead there by a \
-             server block of its own with return 301. If your shop leads {name} to {other} instead, write {other} into shop in room.toml, \
-             and restart the room"
-        )
-    });
-    others.collect()
-}
-
-/// A program that reads headers as CGI does takes both spellings for the same header.
-fn underscores(shop: &ShopBlocks<'_>) -> Option<String> {
-    let place = shop.takes_underscores()?;
-    Some(format!(
-        "{place} takes headers with underscores, so a browser's X_Beekeeper_Subject may pass for the guard's X-Beekeeper-Subject: \
-         remove underscores_in_headers, or don't let the shop believe that header"
-    ))
-}
-
-/// With another protocol than WebSocket's, nginx becomes a tunnel, and asks nobody about what is in it.
-fn upgrades(shop: &ShopBlocks<'_>) -> Option<String> {
-    let place = shop.passes_any_upgrade()?;
-    Some(format!(
-        "{place} passes on whichever Upgrade a browser names. By h2c it could ask the shop for anything, and nobody would ask the guard: \
-         write `map $http_upgrade $websocket {{ ~*^websocket$ websocket; }}` into the http block, and there \
-         `proxy_set_header Upgrade $websocket;`"
-    ))
-}
-
-/// Blocks that a cache may ask, or visitors.
-fn plain_elsewhere(shop: &ShopBlocks<'_>) -> Vec<String> {
-    let told = shop.plain_elsewhere().into_iter().map(|(server, port)| {
-        format!(
-            "{server} shows the shop without https at port {port}, and is behind the guard too. If a cache or a balancer of yours asks it, \
-             those are sent to the room as well: let it listen at 127.0.0.1:{port}, and run this again"
-        )
-    });
-    told.collect()
-}
-
-fn intercepted(shop: &ShopBlocks<'_>) -> Option<String> {
-    let place = shop.intercepts_errors()?;
-    Some(format!(
-        "{place} replaces the shop's own answers by error pages, from now on those with status 401 too, such as a refused login: take that \
-         line out where the shop answers 401 by itself"
-    ))
 }
 
 fn changes(wanted: Vec<(PathBuf, String)>) -> Result<Vec<FileChange>> {
@@ -331,29 +271,6 @@ mod tests {
         let told = "let www.shop.example lead there by a server block of its own with return 301. If your shop leads shop.example to \
                     www.shop.example instead, write www.shop.example into shop in room.toml, and restart the room";
         assert!(warnings.iter().any(|warning| warning.ends_with(told)), "{warnings:?}");
-    }
-
-    #[test]
-    fn a_shop_that_takes_any_upgrade_is_told_that_it_can_be_reached_past_the_guard() {
-        let folder = tempfile::tempdir().unwrap();
-        let conf = folder.path().join("nginx.conf");
-        let guarded = format!("include {};", guard_file(&conf).display());
-        fs::create_dir(folder.path().join("conf.d")).unwrap();
-        let warned = |upgrade: &str| {
-            let shop = format!(
-                "server {{ {guarded} listen 443 ssl; server_name shop.example;
-                 location / {{ proxy_set_header Upgrade {upgrade}; }} }}"
-            );
-            fs::write(&conf, format!("events {{}} http {{ include conf.d/*.conf; {shop} }}")).unwrap();
-            let (webroot, certificate) = (folder.path(), Some(folder.path()));
-            let add = WhatToAdd { conf: &conf, shop_file: None, webroot, certificate };
-            let warnings = SetupPlan::of(add, &services(nobody(), nobody())).unwrap().warnings;
-            warnings
-                .iter()
-                .any(|warning| warning.contains("nginx.conf:2 passes on whichever Upgrade a browser names"))
-        };
-        assert!(warned("$http_upgrade"));
-        assert!(!warned("$websocket"));
     }
 
     #[test]

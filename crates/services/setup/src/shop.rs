@@ -1,6 +1,5 @@
 //! The server blocks of the shop: which of them show it, and what each needs to be behind the guard.
 
-use std::iter;
 use std::path::Path;
 
 use crate::identity::{HandOver, WAYS};
@@ -19,9 +18,9 @@ pub(crate) struct Insertion {
 /// The server blocks with the shop's name.
 #[derive(Debug)]
 pub(crate) struct ShopBlocks<'t> {
-    http: FoundDirective<'t>,
+    pub(crate) http: FoundDirective<'t>,
     /// Those that show the shop. The others lead to https.
-    shown_by: Vec<FoundDirective<'t>>,
+    pub(crate) shown_by: Vec<FoundDirective<'t>>,
     /// Of all of them.
     pub(crate) listens: Vec<Listen>,
     /// `http2 on;`, which newer versions have in place of the word after `listen`.
@@ -68,15 +67,6 @@ impl<'t> ShopBlocks<'t> {
             ));
         }
         Ok(Self { http, shown_by, listens, http2 })
-    }
-
-    /// The names that the shop has besides this one. A session of the guard is for one name.
-    pub(crate) fn other_names(&self, name: &str) -> Vec<String> {
-        let all = self.shown_by.iter().flat_map(|server| server.names());
-        let mut others: Vec<_> = all.filter(|found| found != name).collect();
-        others.sort();
-        others.dedup();
-        others
     }
 
     /// Whether every block that shows the shop includes this file already.
@@ -131,7 +121,7 @@ impl<'t> ShopBlocks<'t> {
     }
 
     /// What holds for the shop: what is directly in the http block, and everything inside the blocks that show it.
-    fn in_force(&self) -> impl Iterator<Item = FoundDirective<'t>> {
+    pub(crate) fn in_force(&self) -> impl Iterator<Item = FoundDirective<'t>> {
         self.shown_by.iter().flat_map(move |server| self.in_force_in(*server))
     }
 
@@ -148,35 +138,6 @@ impl<'t> ShopBlocks<'t> {
         WAYS.iter().filter(|way| used.contains(&way.to)).collect()
     }
 
-    /// Where nginx takes headers whose names have underscores.
-    pub(crate) fn takes_underscores(&self) -> Option<FoundDirective<'t>> {
-        let blocks = iter::once(self.http).chain(self.http.servers());
-        blocks.flat_map(|block| block.own("underscores_in_headers")).find(|found| found.is_on())
-    }
-
-    /// Where the shop's program is asked for whichever protocol a browser names.
-    pub(crate) fn passes_any_upgrade(&self) -> Option<FoundDirective<'t>> {
-        let passes = |found: &FoundDirective<'_>| match found.directive.arguments() {
-            [header, value] => {
-                found.directive.name() == "proxy_set_header"
-                    && header.eq_ignore_ascii_case("upgrade")
-                    && ["$http_upgrade", "${http_upgrade}"].contains(&&*value.to_ascii_lowercase())
-            }
-            _ => false,
-        };
-        self.in_force().find(passes)
-    }
-
-    /// The blocks that show the shop without https, and not at the port at which browsers begin. Each with its port.
-    pub(crate) fn plain_elsewhere(&self) -> Vec<(FoundDirective<'t>, u16)> {
-        let port = |server: &FoundDirective<'t>| {
-            let listens = server.listens();
-            let is_usual = listens.iter().any(|listen| listen.is_tls() || listen.port() == Some(80));
-            listens.first().and_then(Listen::port).filter(|_| !is_usual)
-        };
-        self.shown_by.iter().filter_map(|server| Some((*server, port(server)?))).collect()
-    }
-
     /// How the shop's blocks know visitors behind a load balancer or a CDN. The room's need the same.
     pub(crate) fn real_addresses(&self) -> String {
         const LINES: [&str; 3] = ["set_real_ip_from", "real_ip_header", "real_ip_recursive"];
@@ -190,18 +151,6 @@ impl<'t> ShopBlocks<'t> {
             }
         }
         lines.concat()
-    }
-
-    /// Whether every visitor has a balancer's address: it says theirs by the PROXY protocol, and nothing here believes it.
-    pub(crate) fn hides_addresses(&self) -> bool {
-        self.listens.iter().any(Listen::has_proxy_protocol)
-            && self.real_addresses().is_empty()
-            && self.http.own("set_real_ip_from").next().is_none()
-    }
-
-    /// Where nginx replaces answers of the shop by error pages, and so those with the guard's status.
-    pub(crate) fn intercepts_errors(&self) -> Option<FoundDirective<'t>> {
-        self.in_force().find(|found| found.directive.name().ends_with("_intercept_errors") && found.is_on())
     }
 
     /// Whether nginx has to open the port of http for the room: the shop answers at https only, and no other site has that port.
@@ -361,11 +310,8 @@ fn inserted(text: &str, mut insertions: Vec<Insertion>) -> String {
 mod tests {
     use std::fs;
 
-    use tempfile::TempDir;
-
     use super::*;
-
-    const GUARD: &str = "/etc/nginx/beekeeper-guard.conf";
+    use crate::fixture::{GUARD, Machine};
 
     /// A machine on which somebody has edited for years.
     const AWKWARD: &str = r#"# Shop. Do not touch {
@@ -402,28 +348,7 @@ server {   # the real one; really
 server { listen 443 ssl; server_name blog.example; }
 "#;
 
-    struct Machine(TempDir);
-
     impl Machine {
-        fn with(shop: &str) -> Self {
-            Self::of(&[("shop", shop)], "")
-        }
-
-        fn of(sites: &[(&str, &str)], http: &str) -> Self {
-            let folder = tempfile::tempdir().unwrap();
-            fs::create_dir(folder.path().join("sites")).unwrap();
-            for (name, text) in sites {
-                fs::write(folder.path().join("sites").join(name), text).unwrap();
-            }
-            let main = format!("events {{}}\nhttp {{ {http} include sites/*; }}\n");
-            fs::write(folder.path().join("nginx.conf"), main).unwrap();
-            Self(folder)
-        }
-
-        fn tree(&self) -> NginxTree {
-            NginxTree::read(&self.0.path().join("nginx.conf"), Path::new(GUARD)).unwrap()
-        }
-
         /// The text of the only file that changes.
         fn guarded(&self) -> Result<String, String> {
             let tree = self.tree();
@@ -532,9 +457,7 @@ server { listen 443 ssl; server_name blog.example; }
         let machine = Machine::with(&public);
         assert_eq!(machine.guarded().unwrap().matches(GUARD).count(), 2, "anybody may come by it");
         let tree = machine.tree();
-        let shop = ShopBlocks::find(&tree, "shop.example", None).unwrap();
-        assert_eq!(shop.plain_elsewhere().iter().map(|(_, port)| *port).collect::<Vec<_>>(), [8080]);
-        assert!(!shop.opens_http());
+        assert!(!ShopBlocks::find(&tree, "shop.example", None).unwrap().opens_http());
     }
 
     #[test]
@@ -550,19 +473,17 @@ server { listen 443 ssl; server_name blog.example; }
 
     #[test]
     fn the_room_knows_visitors_behind_a_balancer_as_the_shop_does() {
-        let shop = |lines: &str, http: &str| {
+        let copied = |lines: &str, http: &str| {
             let text = format!(
                 "server {{ listen 443 ssl proxy_protocol; server_name shop.example; {lines} root /shop; }}"
             );
             let tree = Machine::of(&[("shop", &text)], http).tree();
-            let shop = ShopBlocks::find(&tree, "shop.example", None).unwrap();
-            (shop.real_addresses(), shop.hides_addresses())
+            ShopBlocks::find(&tree, "shop.example", None).unwrap().real_addresses()
         };
         let lines = "set_real_ip_from 10.0.0.0/16; real_ip_header proxy_protocol;";
-        let copied = "    set_real_ip_from 10.0.0.0/16;\n    real_ip_header proxy_protocol;\n";
-        assert_eq!(shop(lines, ""), (copied.into(), false));
-        assert_eq!(shop("", lines), (String::new(), false), "every block has them");
-        assert_eq!(shop("", ""), (String::new(), true));
+        let expected = "    set_real_ip_from 10.0.0.0/16;\n    real_ip_header proxy_protocol;\n";
+        assert_eq!(copied(lines, ""), expected);
+        assert_eq!(copied("", lines), "", "every block has them");
     }
 
     #[test]
@@ -716,32 +637,5 @@ server { listen 443 ssl; server_name blog.example; }
         let blocks = ShopBlocks::find(&tree, "shop.example", None).unwrap();
         assert_eq!(blocks.inherited(), "", "nginx had forgotten it already");
         assert!(!blocks.keeps_answers_by_own_rules());
-    }
-    #[test]
-    fn a_shop_that_takes_any_upgrade_is_found() {
-        let takes = |http: &str, location: &str| {
-            let shop = format!(
-                "server {{ listen 443 ssl; server_name shop.example; location / {{ location /chat {{ {location} }} }} }}"
-            );
-            let other = "server { listen 443 ssl; server_name blog.example; proxy_set_header Upgrade $http_upgrade; }";
-            let machine = Machine::of(&[("blog", other), ("shop", &shop)], http);
-            let tree = machine.tree();
-            ShopBlocks::find(&tree, "shop.example", None)
-                .unwrap()
-                .passes_any_upgrade()
-                .map(|found| found.text())
-                == Some([http, location].concat().as_str())
-        };
-        for any in [
-            "proxy_set_header Upgrade $http_upgrade;",
-            "proxy_set_header UPGRADE \"$http_upgrade\";",
-            "proxy_set_header upgrade ${HTTP_UPGRADE};",
-        ] {
-            assert!(takes(any, "") && takes("", any), "{any}");
-        }
-        for only in ["", "proxy_set_header Upgrade $websocket;", "proxy_set_header Connection $http_upgrade;"]
-        {
-            assert!(!takes("", only), "{only}");
-        }
     }
 }
