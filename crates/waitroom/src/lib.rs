@@ -67,6 +67,7 @@ mod reach;
 mod rehearsal;
 mod room;
 mod room_state;
+mod room_valve;
 mod settings;
 mod slice;
 mod slowdown;
