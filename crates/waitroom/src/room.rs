@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use url::Url;
 
+use crate::standing::next_change;
 use crate::{
     ActiveLimit, Admission, AdmittedBy, Epoch, Extra, ExtraSize, Message, Mode, Notice, Rate, RehearsalMark,
     RoomState, Settings, Slowdown, Standing, Stock, StockSize, Stretch, Ticket, Timestamp, Turning, Turnout,
@@ -210,13 +211,18 @@ impl Room {
 
     /// Whether it becomes another by itself.
     pub fn changes_by_itself(&self) -> bool {
-        self.standing().changes_next().is_some()
+        self.changes_next().is_some()
+    }
+
+    /// Every poll asks this, so it reads the fields: a [`Standing`] has a copy of the notice.
+    fn changes_next(&self) -> Option<Timestamp> {
+        next_change([self.opens, self.closes, self.ends], self.extra)
     }
 
     /// The room at `now`: with what was to follow by then.
     #[must_use]
     pub fn at(self: Arc<Self>, now: Timestamp) -> Arc<Self> {
-        if self.standing().changes_next().is_none_or(|at| at > now) {
+        if self.changes_next().is_none_or(|at| at > now) {
             return self;
         }
         let mut room = Self::clone(&self);

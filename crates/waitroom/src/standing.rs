@@ -25,9 +25,9 @@ impl Standing {
         Turning::in_order([self.opens, self.closes, self.ends])
     }
 
-    /// When anything of it is next another: at a turning, or when a release beyond the rate is over.
-    pub(crate) fn changes_next(&self) -> Option<Timestamp> {
-        self.ahead().map(|(_, at)| at).chain(self.extra.map(|extra| extra.until)).min()
+    /// When anything of it is next another.
+    fn changes_next(&self) -> Option<Timestamp> {
+        next_change([self.opens, self.closes, self.ends], self.extra)
     }
 
     /// Lets this happen.
@@ -155,4 +155,9 @@ impl Standing {
             .chain(link.as_ref().map(|link| format!("link {link}")))
             .collect()
     }
+}
+
+/// When a room is next another by itself: at the first of its turnings, or when a release beyond the rate is over.
+pub(crate) fn next_change(turnings: [Option<Timestamp>; 3], extra: Option<Extra>) -> Option<Timestamp> {
+    turnings.into_iter().flatten().chain(extra.map(|extra| extra.until)).min()
 }
