@@ -8,7 +8,7 @@ mod local;
 #[cfg_attr(not(feature = "aws"), path = "arguments/without_aws.rs")]
 pub(crate) mod on_aws;
 pub(crate) mod people;
-mod rehearse;
+pub(crate) mod rehearse;
 mod removable;
 mod report;
 mod setting_flags;
@@ -36,12 +36,12 @@ pub(crate) use init::Init;
 pub(crate) use keys::{DropKey, KeysCommand, ManageKeys};
 pub(crate) use local::{Local, TypedOrders};
 pub(crate) use on_aws::{AwsCommand, SharedTable};
-pub(crate) use rehearse::{Rehearse, RehearsedRoom, names_file};
+pub(crate) use rehearse::{Rehearse, RehearsedRoom};
 pub(crate) use removable::Removable;
 pub(crate) use report::{MakeReport, ReportSource};
 pub(crate) use setting_flags::SettingFlags;
 pub(crate) use setup::{GUARD_FILE, NGINX_CONF, ROOM_FILE, SetUp, SetUpNginx, WhatToSetUp};
-pub(crate) use simulate::{ScenarioFlags, SimulateEvent, Sought};
+pub(crate) use simulate::{SimulateEvent, Sought};
 pub(crate) use throttling::Throttling;
 pub(crate) use which::{KNOWS_AWS, LOCAL, OnThisMachine, Which, examples};
 

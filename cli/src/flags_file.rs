@@ -1,5 +1,6 @@
-//! `--config FILE` of `local` and `guard`: a file of flags, in TOML, so that a service starts with one line. A key is a flag with
-//! underscores. What the file says goes before what was typed, and a flag that was typed counts alone.
+//! A file of flags, in TOML: `--config FILE` of `local` and `guard`, so that a service starts with one line, and `--scenario FILE`
+//! of `simulate`. A key is a flag with underscores. What the file says goes before what was typed, and a flag that was typed
+//! counts alone, but for limits: they add up.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,10 +14,14 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use config::nearest;
 use toml_edit::{Document, Item, Value};
 
+use crate::arguments::rehearse::names_file;
 use crate::exit::{Exit, Failure};
 
-/// The flag that names the file.
-const CONFIG: &str = "config";
+/// The flags that name a file.
+const FILES: [&str; 2] = ["config", "scenario"];
+
+/// Where the file is, what is asked about it, and where the answer goes.
+const ONLY_TYPED: [&str; 5] = ["config", "scenario", "find", "within", "html"];
 
 /// What a file says, but for the flags that were typed too.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +51,7 @@ impl FileFlags {
             matches!(error.kind(), ErrorKind::MissingRequiredArgument | ErrorKind::ArgumentConflict);
         if is_about_several && !self.flags.is_empty() {
             let file = self.file.display();
-            let tip = format!("see also {file}: a key there is a flag with underscores, such as trust_proxy");
+            let tip = format!("see also {file}: a key there is a flag, with underscores for dashes");
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
         }
         error
@@ -71,7 +76,8 @@ fn said_in_file(program: &Command, words: &[OsString]) -> Result<Option<(usize, 
     // What is missing may be in the file, and what is wrong is told when the file has been read.
     let Ok(typed) = program.clone().ignore_errors(true).try_get_matches_from(words) else { return Ok(None) };
     let Some((name, typed)) = typed.subcommand() else { return Ok(None) };
-    let Ok(Some(file)) = typed.try_get_one::<PathBuf>(CONFIG) else { return Ok(None) };
+    let named = |flag| typed.try_get_one::<PathBuf>(flag).ok().flatten();
+    let Some(file) = FILES.into_iter().find_map(named) else { return Ok(None) };
     // Not among the program's own name, which may be anything.
     let at = words.iter().skip(1).position(|word| word == name);
     let (Some(known), Some(at)) = (program.find_subcommand(name), at) else { return Ok(None) };
@@ -81,21 +87,27 @@ fn said_in_file(program: &Command, words: &[OsString]) -> Result<Option<(usize, 
 
 fn read(file: &Path, known: &Command, typed: &ArgMatches) -> Result<Vec<FileFlag>, Failure> {
     let failure = |problem: String| Failure::new(Exit::Usage, problem);
+    let command = known.get_name();
+    let (guide, key) = match command {
+        "simulate" => ("docs/simulate.md shows such a file", "give_up = 15"),
+        _ => ("docs/hosting.md says how to put it there", "trust_proxy = [\"127.0.0.1\"]"),
+    };
     let text = fs::read_to_string(file).map_err(|error| {
         let unread = failure(format!("could not read the flags in {}: {error}", file.display()));
         match error.kind() {
-            io::ErrorKind::NotFound => unread.advising("docs/hosting.md says how to put it there"),
+            io::ErrorKind::NotFound => unread.advising(guide),
             io::ErrorKind::PermissionDenied => {
                 unread.advising("run the command as a user who may read it, or with sudo")
             }
             _ => unread,
         }
     })?;
-    parse(&text, known, typed).map_err(|mistakes| {
-        let mistakes = mistakes.iter().map(|(line, problem)| format!("{}, line {line}: {problem}", file.display()));
-        let command = known.get_name();
+    let folder = file.parent().unwrap_or(Path::new(""));
+    parse(&text, folder, known, typed).map_err(|mistakes| {
+        let mistakes =
+            mistakes.iter().map(|(line, problem)| format!("{}, line {line}: {problem}", file.display()));
         failure(mistakes.collect::<Vec<_>>().join("\n")).advising(format!(
-            "a key is a flag of {command} with underscores, such as trust_proxy = [\"127.0.0.1\"]: beekeeper {command} --help"
+            "a key is a flag of {command} with underscores, such as {key}: beekeeper {command} --help"
         ))
     })
 }
@@ -107,14 +119,19 @@ pub(crate) fn text_of(file: &Path, key: &str) -> Option<String> {
 }
 
 /// All keys that count, or all mistakes with their lines.
-fn parse(text: &str, known: &Command, typed: &ArgMatches) -> Result<Vec<FileFlag>, Vec<(usize, String)>> {
+fn parse(
+    text: &str,
+    folder: &Path,
+    known: &Command,
+    typed: &ArgMatches,
+) -> Result<Vec<FileFlag>, Vec<(usize, String)>> {
     let file = Document::parse(text).map_err(|error| vec![unreadable(text, &error)])?;
     let is_typed = |flag: &Arg| typed.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine);
     let typed: Vec<&Arg> = known.get_arguments().filter(|flag| is_typed(flag)).collect();
     let (mut all, mut mistakes) = (Vec::new(), Vec::new());
     for (key, item) in file.as_table() {
         let line = line_of(text, file.as_table().key(key).and_then(toml_edit::Key::span));
-        match flag(known, key).and_then(|flag| Ok((flag, checked(known, flag, key, item)?))) {
+        match flag(known, key).and_then(|flag| Ok((flag, checked(known, flag, key, item, folder)?))) {
             Ok((flag, words)) if !typed.iter().any(|typed| decides(known, typed, flag)) => {
                 all.push(FileFlag { id: flag.get_id().to_string(), line, words });
             }
@@ -130,17 +147,24 @@ fn decides(known: &Command, typed: &Arg, flag: &Arg) -> bool {
     let excludes = |one: &Arg, other: &Arg| {
         known.get_arg_conflicts_with(one).iter().any(|excluded| excluded.get_id() == other.get_id())
     };
-    typed.get_id() == flag.get_id() || excludes(typed, flag) || excludes(flag, typed)
+    // Each limit has a name, so those that are typed add to the file's.
+    let replaces = typed.get_id() == flag.get_id() && flag.get_id() != "limit";
+    replaces || excludes(typed, flag) || excludes(flag, typed)
 }
 
 fn flag<'a>(known: &'a Command, key: &str) -> Result<&'a Arg, String> {
-    let flags = || known.get_arguments().filter(|flag| flag.get_id() != CONFIG);
-    flags().find(|flag| keys(flag).any(|known| known == key)).ok_or_else(|| {
-        let all: Vec<_> = flags().flat_map(keys).collect();
-        let meant = nearest(key, all.iter().map(String::as_str));
-        let meant = meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
-        format!("{key}: {} has no such flag{meant}", known.get_name())
-    })
+    match known.get_arguments().find(|flag| keys(flag).any(|known| known == key)) {
+        Some(flag) if ONLY_TYPED.contains(&flag.get_id().as_str()) => {
+            Err(format!("{key} can only be typed, as --{key}"))
+        }
+        Some(flag) => Ok(flag),
+        None => {
+            let all: Vec<_> = known.get_arguments().flat_map(keys).collect();
+            let meant = nearest(key, all.iter().map(String::as_str));
+            let meant = meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
+            Err(format!("{key}: {} has no such flag{meant}", known.get_name()))
+        }
+    }
 }
 
 /// How a file names a flag, or a value without one.
@@ -151,14 +175,20 @@ fn keys(flag: &Arg) -> impl Iterator<Item = String> {
 }
 
 /// What would be typed, if its values can be read.
-fn checked(known: &Command, flag: &Arg, key: &str, item: &Item) -> Result<Vec<String>, String> {
+fn checked(
+    known: &Command,
+    flag: &Arg,
+    key: &str,
+    item: &Item,
+    folder: &Path,
+) -> Result<Vec<String>, String> {
     if matches!(flag.get_action(), ArgAction::SetTrue) && item.as_bool() == Some(false) {
         // There may be a flag that says no.
         let no = format!("no-{}", key.replace('_', "-"));
         let no = known.get_arguments().filter(|flag| flag.get_long() == Some(&no)).map(|_| format!("--{no}"));
         return Ok(no.collect());
     }
-    let words = words(flag, key, item, str::to_owned)?;
+    let words = words(flag, key, item, folder)?;
     // Alone, without what it needs.
     let alone = known.clone().no_binary_name(true).mut_args(|flag| flag.required(false));
     match alone.try_get_matches_from(&words) {
@@ -170,14 +200,14 @@ fn checked(known: &Command, flag: &Arg, key: &str, item: &Item) -> Result<Vec<St
 }
 
 /// What would be typed for this key of a file.
-pub(crate) fn words(
-    flag: &Arg,
-    key: &str,
-    item: &Item,
-    text: impl Fn(&str) -> String,
-) -> Result<Vec<String>, String> {
+fn words(flag: &Arg, key: &str, item: &Item, folder: &Path) -> Result<Vec<String>, String> {
     let word = |value: String| {
         if flag.is_positional() { value } else { format!("--{}={value}", key.replace('_', "-")) }
+    };
+    // A file of counts is beside the scenario, wherever you are.
+    let text = |text: &str| {
+        let is_beside = key == "arrivals" && names_file(text, folder);
+        if is_beside { folder.join(text).display().to_string() } else { text.to_owned() }
     };
     let typed = |value: &Value| match value {
         Value::String(value) => Ok(word(text(value.value()))),
@@ -198,7 +228,7 @@ pub(crate) fn words(
 }
 
 /// Where a file is no TOML, and why.
-pub(crate) fn unreadable(text: &str, error: &toml_edit::TomlError) -> (usize, String) {
+fn unreadable(text: &str, error: &toml_edit::TomlError) -> (usize, String) {
     let line = line_of(text, error.span());
     let quoted = text
         .lines()
@@ -218,7 +248,7 @@ fn quoted(line: &str) -> Option<String> {
     (is_bare && !is_readable && !is_flag).then(|| format!("{} = \"{value}\"", key.trim()))
 }
 
-pub(crate) fn line_of(text: &str, span: Option<Range<usize>>) -> usize {
+fn line_of(text: &str, span: Option<Range<usize>>) -> usize {
     let before = span.and_then(|span| text.get(..span.start)).unwrap_or_default();
     1 + before.matches('\n').count()
 }
@@ -242,7 +272,10 @@ pub(crate) fn first_line(error: &clap::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use clap::{CommandFactory, Parser};
+    use simulation::ScenarioRequest;
 
     use super::*;
     use crate::arguments::{Arguments, Command as Subcommand, Local};
@@ -259,10 +292,21 @@ mod tests {
         Ok(words.iter().map(|word| masked(word.to_str().unwrap())).collect())
     }
 
-    fn local(typed: &str, file: &str) -> Local {
+    fn command(typed: &str, file: &str) -> Subcommand {
         let words = expanded(&format!("beekeeper {typed}"), file).unwrap();
-        match Arguments::try_parse_from(words).unwrap().command {
+        Arguments::try_parse_from(words).unwrap().command
+    }
+
+    fn local(typed: &str, file: &str) -> Local {
+        match command(typed, file) {
             Subcommand::Local(local) => *local,
+            _ => panic!("{typed}"),
+        }
+    }
+
+    fn simulate(typed: &str, file: &str) -> ScenarioRequest {
+        match command(typed, file) {
+            Subcommand::Simulate(simulate) => simulate.flags.request(),
             _ => panic!("{typed}"),
         }
     }
@@ -299,6 +343,20 @@ mod tests {
     }
 
     #[test]
+    fn a_flag_that_is_typed_counts_before_the_scenario_and_limits_add_up() {
+        let file = "# A sale\nvisitors = \"20k\"\nrate = 600\ngive_up = 2.5\nlocal = false\n\
+            new_account = true\nlimit = [\"api-burst=9\", \"concurrency=7\"]\n\
+            order = [\n  \"1m pause\",\n  \"2m on\",\n]\n";
+        let aws = simulate("simulate --scenario FILE --rate 3k --limit concurrency=8 --opens-after 5m", file);
+        assert_eq!((aws.visitors, aws.rate.map(waitroom::Rate::get)), (Some(20_000), Some(3000)));
+        assert_eq!((aws.give_up, aws.here, aws.new_account), (Some(2.5), false, true));
+        assert_eq!((aws.orders.len(), aws.opens_after), (2, Some(Duration::from_mins(5))));
+        assert_eq!(aws.limits.iter().map(|limit| limit.1).collect::<Vec<_>>(), [9.0, 7.0, 8.0]);
+        let here = simulate("simulate --local --scenario FILE", file);
+        assert!(here.here && !here.is_about_aws(), "{here:?}");
+    }
+
+    #[test]
     fn what_is_required_may_be_in_the_file() {
         let file = "name = \"sale\"\nroom = \"https://wait.example\"\none_session = \"first\"\n";
         let words = expanded("beekeeper guard --config FILE", file).unwrap();
@@ -326,7 +384,7 @@ mod tests {
         assert!(lines[1].starts_with("FILE, line 3: invalid value '0' for '--rate <RATE>'"), "{said}");
         assert_eq!(lines[2], "FILE, line 4: trust_proxy must be a list: [\"…\", \"…\"]");
         assert_eq!(lines[3], "FILE, line 5: throttle must be true or false");
-        assert_eq!(lines[4], "FILE, line 6: config: local has no such flag");
+        assert_eq!(lines[4], "FILE, line 6: config can only be typed, as --config");
         assert_eq!(lines[5], "FILE, line 7: url must be a text in quotation marks or a number");
         let said = expanded("beekeeper local --config FILE", "rate = 1\nrate = ").unwrap_err();
         assert!(said.starts_with("FILE, line 2: ") && !said.contains("quotation marks"), "{said}");
@@ -339,6 +397,34 @@ mod tests {
         let missing = missing.unwrap_err();
         assert!(missing.to_string().starts_with("could not read the flags in /no: "), "{missing}");
         assert_eq!(missing.advice.as_deref(), Some("docs/hosting.md says how to put it there"));
+    }
+
+    #[test]
+    fn a_mistake_in_a_scenario_is_named_with_its_line() {
+        for (file, line, told) in [
+            ("rate = 60\nvisitor = 9", 2, "visitor: simulate has no such flag; did you mean visitors?"),
+            (
+                "\n\nvisitors = \"many\"",
+                3,
+                "invalid value 'many' for '--visitors <N>': must be a whole number",
+            ),
+            ("visitors = -5", 1, "invalid value '-5' for '--visitors <N>'"),
+            ("rate = 0", 1, "from 1 to 270000"),
+            ("rate = 60\nrate = 61", 2, "duplicate key"),
+            ("rate = 60\norder = \"1m on\"", 2, "order must be a list"),
+            ("order = [\n\"1m on\",\n\"1m dance\"]", 1, "20m pause"),
+            ("local = \"yes\"", 1, "local must be true or false"),
+            ("[visitors]\nmany = 1", 1, "visitors must be a text"),
+            ("rate = true", 1, "rate must be a text"),
+            ("html = \"a.html\"", 1, "html can only be typed, as --html"),
+            ("rate = \n", 1, ""),
+        ] {
+            let said = expanded("beekeeper simulate --scenario FILE", file).unwrap_err();
+            assert!(
+                said.starts_with(&format!("FILE, line {line}: ")) && said.contains(told),
+                "{file}: {said}"
+            );
+        }
     }
 
     #[test]

@@ -24,7 +24,6 @@ mod printer;
 mod rehearsal_target;
 mod room;
 mod runtime;
-mod scenario_file;
 mod service_room;
 mod shop_services;
 mod unreached;
@@ -69,8 +68,10 @@ fn main() -> ExitCode {
             return help_or_usage_error(&mistyped::with_tips(error, words()));
         }
     };
-    if let Command::Local(local) = &mut arguments.command {
-        local.from_file = from_file;
+    match &mut arguments.command {
+        Command::Local(local) => local.from_file = from_file,
+        Command::Simulate(simulate) => simulate.from_file = from_file,
+        _ => {}
     }
     let exit = match run(&arguments) {
         Ok(()) => Exit::Done,

@@ -9,6 +9,7 @@ use waitroom::{ActiveLimit, Mode, Oversubscription, Rate, RoomId};
 
 use super::which::KNOWS_AWS;
 use super::{examples, rehearse, time};
+use crate::flags_file::FileFlags;
 
 const CONFIGURED: &str = if KNOWS_AWS {
     "Name of a configured room, whose rate, region and options are used"
@@ -51,6 +52,9 @@ pub(crate) struct SimulateEvent {
     /// A TOML file of flags, like docs/examples/scenario.toml; what is given here too counts instead
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) scenario: Option<PathBuf>,
+    /// The flags that are from the file.
+    #[arg(skip)]
+    pub(crate) from_file: FileFlags,
     #[command(flatten)]
     pub(crate) flags: ScenarioFlags,
     #[arg(long, value_name = "WHAT", help = FIND)]

@@ -14,7 +14,6 @@ use crate::arguments::{KNOWS_AWS, SimulateEvent, Sought};
 use crate::exit::{Exit, Failure};
 use crate::printer::{LiveLine, note, readable_width, say, write_file};
 use crate::runtime::{asked_to_stop, block_on};
-use crate::scenario_file;
 
 /// Ten million visitors call so often that a terminal would be busy.
 const SHOWN_EVERY: Duration = Duration::from_millis(100);
@@ -25,9 +24,6 @@ pub(crate) fn run(simulate: &SimulateEvent, json: bool) -> Result<()> {
         None => None,
     };
     let mut request = simulate.flags.clone().request();
-    if let Some(file) = &simulate.scenario {
-        request = request.or(scenario_file::read(file)?);
-    }
     // A `beekeeper` without AWS simulates a room on AWS for whoever says something about it.
     request.here |= !KNOWS_AWS && !request.is_about_aws();
     let search = search(simulate, &request)?;
@@ -88,6 +84,7 @@ fn watch(json: bool, stopped: Arc<AtomicBool>) -> impl FnMut(SimulationProgress)
 /// What --find asks for. A file may say the rate all the same: it is for whoever doesn't search it.
 fn search(simulate: &SimulateEvent, request: &ScenarioRequest) -> Result<Option<SimulationSearch>, Failure> {
     let contradiction = |problem, advice: &str| Err(Failure::new(Exit::Usage, problem).advising(advice));
+    let is_rate_typed = simulate.flags.rate.is_some() && simulate.from_file.place_of("rate").is_none();
     match (simulate.find, simulate.within) {
         (Some(Sought::Quota), _) if request.here => {
             let without = if KNOWS_AWS { "leave --local out, or " } else { "" };
@@ -97,7 +94,7 @@ fn search(simulate: &SimulateEvent, request: &ScenarioRequest) -> Result<Option<
             contradiction("--within belongs to --find rate", "leave --within out, or use --find rate")
         }
         (Some(Sought::Quota), None) => Ok(Some(SimulationSearch::Quota)),
-        (Some(Sought::Rate), Some(_)) if simulate.flags.rate.is_some() => contradiction(
+        (Some(Sought::Rate), Some(_)) if is_rate_typed => contradiction(
             "--find rate searches the rate, so --rate has no meaning",
             "leave --rate out, or leave --find rate out",
         ),

@@ -214,21 +214,41 @@ fn a_mistake_in_a_scenario_file_is_named_with_its_line() {
     for (text, told) in [
         (
             "visitors = 9\nrates = 60\n",
-            "sale.toml, line 2: there is no rates; the keys are local, visitors, ",
+            "sale.toml, line 2: rates: simulate has no such flag; did you mean rate?",
         ),
         ("# A sale\n\nvisitors = \"many\"\n", "sale.toml, line 3: invalid value 'many' for '--visitors <N>'"),
         ("visitors = 9\nrate = 60\nearly = 30\n", "nobody can come before the opening"),
         ("visitors = 9\nlocal = true\nregion = \"us-east-1\"", "cannot be used with"),
+        ("visitors = 9\nlocal = true\nregion = \"us-east-1\"", "sale.toml: a key there is a flag"),
     ] {
         fs::write(file, text).unwrap();
         let (code, error) = home.refused(&["simulate", "--scenario", file]);
         assert!(code == 2 && error.contains(told), "{text}: {code} {error}");
     }
-    fs::write(file, "visitors = 9\nrate = 60\nregion = \"us-east-1\"").unwrap();
-    let (code, error) = home.refused(&["simulate", "--scenario", file, "--local"]);
-    assert!(code == 2 && error.contains("leave them out"), "{error}");
+    fs::write(file, "rates = 60\nvisitors = \"many\"\n").unwrap();
+    let (_, error) = home.refused(&["simulate", "--scenario", file]);
+    assert!(error.contains("sale.toml, line 1: ") && error.contains("sale.toml, line 2: "), "{error}");
+    assert!(error.contains("such as give_up = 15: beekeeper simulate --help"), "{error}");
     let (code, error) = home.refused(&["simulate", "--scenario", "missing.toml"]);
-    assert!(code == 2 && error.contains("missing.toml"), "{error}");
+    assert!(code == 2 && error.contains("missing.toml") && error.contains("docs/simulate.md"), "{error}");
+}
+
+#[test]
+fn what_is_typed_wins_over_a_scenario_file() {
+    let home = Home::new();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sale.toml");
+    fs::write(&file, "visitors = 9\nrate = 60\nregion = \"us-east-1\"").unwrap();
+    let of_file = ["simulate", "--scenario", file.to_str().unwrap()];
+    let here = home.printed(&[&of_file[..], &["--local"]].concat());
+    assert!(here.contains(" to a room on one machine that releases 60 a minute"), "{here}");
+
+    // The file's rate is for whoever doesn't search it.
+    let search = [&of_file[..], &["--find", "rate", "--within", "1h"]].concat();
+    let found = home.printed(&search);
+    assert!(found.contains(" a minute is enough: "), "{found}");
+    let (code, error) = home.refused(&[&search[..], &["--rate", "5"]].concat());
+    assert!(code == 2 && error.contains("leave --rate out"), "{error}");
 }
 
 /// Many stand outside for longer than in line.

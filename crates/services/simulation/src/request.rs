@@ -55,39 +55,6 @@ pub struct ScenarioRequest {
 }
 
 impl ScenarioRequest {
-    /// This, and what another says of the rest.
-    #[must_use]
-    pub fn or(self, other: Self) -> Self {
-        Self {
-            here: self.here || other.here,
-            visitors: self.visitors.or(other.visitors),
-            arrivals: self.arrivals.or(other.arrivals),
-            rate: self.rate.or(other.rate),
-            mode: self.mode.or(other.mode),
-            oversubscribe: self.oversubscribe.or(other.oversubscribe),
-            active_visitors: self.active_visitors.or(other.active_visitors),
-            stay: self.stay.or(other.stay),
-            idle: self.idle.or(other.idle),
-            session: self.session.or(other.session),
-            shop_ends: self.shop_ends.or(other.shop_ends),
-            no_guard: self.no_guard || other.no_guard,
-            opens_after: self.opens_after.or(other.opens_after),
-            early: self.early.or(other.early),
-            orders: if self.orders.is_empty() { other.orders } else { self.orders },
-            region: self.region.or(other.region),
-            edge: self.edge || other.edge,
-            give_up: self.give_up.or(other.give_up),
-            never_enter: self.never_enter.or(other.never_enter),
-            shop_answers_in: self.shop_answers_in.or(other.shop_answers_in),
-            shop_bears: self.shop_bears.or(other.shop_bears),
-            disorder: self.disorder.or(other.disorder),
-            count_lag: self.count_lag.or(other.count_lag),
-            limits: [other.limits, self.limits].concat(),
-            new_account: self.new_account || other.new_account,
-            seed: self.seed.or(other.seed),
-        }
-    }
-
     /// Whether something is said that counts on AWS only.
     pub fn is_about_aws(&self) -> bool {
         self.region.is_some() || self.edge || self.new_account || !self.limits.is_empty()
