@@ -7,6 +7,8 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
+use crate::printer::say;
+
 /// How many texts wait for a terminal. What comes while it takes none is left out.
 const MOST_WAITING: usize = 1024;
 
@@ -53,6 +55,19 @@ pub(crate) fn flush() {
     let (done, printed) = sync_channel(1);
     if queue.try_send(Print::Done(done)).is_ok() {
         let _ = printed.recv_timeout(LONGEST_WAIT);
+    }
+}
+
+/// Says this at the end, on standard output. Whoever stops a program has stopped it, whatever takes no more of what it says.
+pub(crate) fn say_farewell(text: String) {
+    flush();
+    let (done, said) = sync_channel(1);
+    let say = move || {
+        drop(say(&text));
+        let _ = done.send(());
+    };
+    if thread::Builder::new().name("farewell".into()).spawn(say).is_ok() {
+        let _ = said.recv_timeout(LONGEST_WAIT);
     }
 }
 

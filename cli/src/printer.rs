@@ -30,8 +30,7 @@ pub(crate) fn note(text: &str) {
 
 /// Prints such a text above a live line.
 pub(crate) fn note_above(text: &str) {
-    // Nothing fails there.
-    drop(AboveLiveLine.write(format!("{}\n", fitted(text, &io::stderr())).as_bytes()));
+    print_above(format!("{}\n", fitted(text, &io::stderr())).as_bytes());
 }
 
 /// Prints a help, or what is wrong with a command line.
@@ -249,11 +248,15 @@ pub(crate) struct AboveLiveLine;
 /// Back to the beginning of the line, and nothing on it.
 const CLEAR: &str = "\r\x1b[K";
 
+fn print_above(text: &[u8]) {
+    let clear = if io::stderr().is_terminal() { CLEAR } else { "" };
+    error_output::print(&[clear.as_bytes(), text].concat());
+}
+
 impl Write for AboveLiveLine {
     /// Each log line comes whole.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let clear = if io::stderr().is_terminal() { CLEAR } else { "" };
-        error_output::print(&[clear.as_bytes(), line].concat());
+        print_above(line);
         Ok(line.len())
     }
 

@@ -68,9 +68,8 @@ async fn open(arguments: &GuardArguments, json: bool) -> Result<()> {
         serve_until(asked_to_stop, Guard::new(rules, key, sessions, keys), listeners, start).await?;
     }
     drop(lock);
-    error_output::flush();
     if !json {
-        let _ = say("\nstopped; the sessions are kept");
+        error_output::say_farewell("\nstopped; the sessions are kept".to_owned());
     }
     Ok(())
 }

@@ -105,7 +105,6 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     watch_shop(&mut host, store, &room, throttle, arguments.minute).await?;
     asked_to_stop.await;
     let waiting = host.close().await?;
-    error_output::flush();
     farewell(waiting, &directory, json);
     Ok(())
 }
@@ -139,7 +138,7 @@ fn farewell(waiting: u64, directory: &Path, json: bool) {
             directory.display()
         )
     };
-    let _ = say(&text);
+    error_output::say_farewell(text);
 }
 
 fn app(

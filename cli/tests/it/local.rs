@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use emulators::console;
 use http_contract::{Client, Order, RoomUnderTest};
+use rexpect::process::{Signal, WaitStatus};
 
 use crate::support::{Home, Local, operate, text, web_server};
 
@@ -236,10 +237,9 @@ fn a_terminal_that_takes_no_more_stops_no_room() {
     }
     let status = operate(directory.path(), &["status", "--local", "--json"]);
     assert!(status.status.success(), "{}", text(&status.stderr));
-    person.send("\u{11}\u{3}").unwrap();
-    person.flush().unwrap();
-    person.exp_string("every place is kept in").unwrap();
-    person.exp_eof().unwrap();
+    person.process_mut().signal(Signal::SIGTERM).unwrap();
+    let ended = person.process().wait().unwrap();
+    assert!(matches!(ended, WaitStatus::Exited(_, 0)), "{ended:?}");
 }
 
 #[test]

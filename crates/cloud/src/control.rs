@@ -45,10 +45,15 @@ impl Transport for DeployedRoom {
             let (refusals, refusals_missing) = or_why(refused);
             let (dead_letters, lost) = or_why(dead_letters.map(Some));
             let (alarms, missing) = or_why(alarms);
-            let alarms_missing = missing.or(lost);
-            let watched =
-                Status { refusals, refusals_missing, dead_letters, alarms, alarms_missing, ..status };
-            Ok(Status { alarm_mail, ..watched })
+            Ok(Status {
+                refusals,
+                refusals_missing,
+                dead_letters,
+                alarms,
+                alarms_missing: missing.or(lost),
+                alarm_mail,
+                ..status
+            })
         })
     }
 

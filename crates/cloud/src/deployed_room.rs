@@ -5,8 +5,8 @@ use std::sync::Arc;
 use aws::{AwsStore, RoomResources, tuned_for_operator};
 use aws_model::Reservation;
 use aws_sdk_sqs::types::QueueAttributeName;
-use control::AlarmMail;
 use control::wording::alarm_mail;
+use control::{Ability, AlarmMail};
 use probe::WebAddress;
 use url::Url;
 use waitroom::{Author, RoomId, RoomState};
@@ -16,7 +16,6 @@ use crate::error::OrIncomplete;
 use crate::kept_refusals::KeptRefusals;
 use crate::reservation::reserved;
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
-use crate::template::{TEMPLATE, parse};
 use crate::{Account, CloudError, CloudErrorKind, names};
 
 /// A room in an account.
@@ -135,14 +134,11 @@ fn mail_address(stack: &StackState) -> Option<MailAddress> {
 }
 
 /// What this stack's functions know and those of this program don't: a newer beekeeper has deployed it.
-pub(crate) fn only_known_there(stack: &StackState) -> Result<Vec<String>, CloudError> {
-    let template = parse(TEMPLATE).map_err(|error| {
-        CloudError::caused_by(CloudErrorKind::Other, "read the template of this program", error)
-    })?;
-    let own = template["Outputs"]["States"]["Value"].as_str().unwrap_or_default();
+pub(crate) fn only_known_there(stack: &StackState) -> Vec<String> {
+    let own = || RoomState::ALL.map(RoomState::as_str).into_iter().chain(Ability::ALL.map(Ability::word));
     let mut states = known_states(stack);
-    states.retain(|state| own.split(' ').all(|own| own != state));
-    Ok(states)
+    states.retain(|state| own().all(|own| own != state));
+    states
 }
 
 /// A stack of before does not say which states it knows.

@@ -56,7 +56,7 @@ impl Account {
             Err(_) => None,
         };
         let status = found.status.to_string();
-        let is_newer = !only_known_there(&found)?.is_empty();
+        let is_newer = !only_known_there(&found).is_empty();
         Ok(Some(StackCheck { status, progress, is_of_this_program, is_newer, not_deployed }))
     }
 

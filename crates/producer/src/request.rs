@@ -57,7 +57,7 @@ impl<'a> CountedPlace<'a> {
     }
 
     /// Stores the place by this call. From then on it stays counted, unless the store says that it was not done: whoever closes the
-    /// connection now, or waits too long, may have the place all the same.
+    /// connection now, or waits too long, may have the place all the same, unless the store of one machine hears of it in time.
     pub(crate) async fn store<T>(mut self, call: impl Future<Output = PortResult<T>>) -> PortResult<T> {
         let limit = self.0.take();
         let stored = call.await;

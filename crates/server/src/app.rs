@@ -21,7 +21,7 @@ use waitroom::ports::{Clock, PortResult, RoomReader};
 
 use crate::connections::{HttpService, request_id};
 use crate::files::Files;
-use crate::join_limit::JoinLimit;
+use crate::join_limit::{ClientLimit, JoinLimit};
 use crate::metrics::{AnswerMetrics, increase};
 use crate::preview::Preview;
 
@@ -146,10 +146,10 @@ impl App {
         {
             increase(&metrics.joins);
         }
-        if let Some(client) = &client
+        if let Some(refusal) = client.as_ref().and_then(ClientLimit::refusal)
             && answer.status == StatusCode::TOO_MANY_REQUESTS
         {
-            let log = || self.limited.log(SystemClock.now(), "/beekeeper", &client.refusal());
+            let log = || self.limited.log(SystemClock.now(), "/beekeeper", &refusal);
             self.span_of_warning(request).await.in_scope(log);
         }
         respond::by_door(answer)

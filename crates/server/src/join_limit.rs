@@ -116,7 +116,7 @@ impl JoinLimit {
                  proxies with --trust-proxy"
             );
         }
-        ClientLimit { limit: self, client }
+        ClientLimit { limit: self, client, has_refused: AtomicBool::new(false) }
     }
 
     /// Changes the entry of this client or site, or a free one.
@@ -169,11 +169,14 @@ impl JoinLimit {
 pub(crate) struct ClientLimit<'a> {
     limit: &'a JoinLimit,
     client: LimitedClient,
+    has_refused: AtomicBool,
 }
 
 impl PlaceLimit for ClientLimit<'_> {
     fn take(&self) -> Result<(), Duration> {
-        self.limit.take(self.client, self.limit.started.elapsed())
+        let taken = self.limit.take(self.client, self.limit.started.elapsed());
+        self.has_refused.fetch_or(taken.is_err(), Ordering::Relaxed);
+        taken
     }
 
     fn give_back(&self) {
@@ -187,8 +190,9 @@ impl PlaceLimit for ClientLimit<'_> {
 pub(crate) struct TooManyPlaces(LimitedClient);
 
 impl ClientLimit<'_> {
-    pub(crate) fn refusal(&self) -> TooManyPlaces {
-        TooManyPlaces(self.client)
+    /// `None` if the client may have been refused for another reason.
+    pub(crate) fn refusal(&self) -> Option<TooManyPlaces> {
+        self.has_refused.load(Ordering::Relaxed).then_some(TooManyPlaces(self.client))
     }
 }
 
@@ -339,7 +343,10 @@ mod tests {
         let refusal = |forwarded: &'static str| {
             let headers =
                 [("x-forwarded-for".parse().unwrap(), forwarded.parse().unwrap())].into_iter().collect();
-            limit.client([127, 0, 0, 1].into(), &headers).refusal().to_string()
+            let client = limit.client([127, 0, 0, 1].into(), &headers);
+            assert!(client.take().is_err() || client.refusal().is_none());
+            while client.take().is_ok() {}
+            client.refusal().unwrap().to_string()
         };
         assert!(refusal("127.0.0.1").starts_with("this machine itself took"), "{}", refusal("127.0.0.1"));
         assert!(refusal("nonsense").starts_with("all clients whose address is unknown took"));

@@ -3,6 +3,7 @@
 //! The item `room` has the operator's settings for the functions. The sixteen items `status` have them for polls. All
 //! are written in one transaction, so that polls and functions never disagree.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,9 @@ use aws_sdk_sqs::operation::purge_queue::PurgeQueueError;
 use clock::SystemClock;
 use futures_util::future;
 use waitroom::ports::{Clock, Fault, LineLength, PortError, PortResult, RoomAdmin, StockCount};
-use waitroom::{AuditEntry, AuditNote, AuditSubject, Author, Epoch, Room, Stock, Timestamp, ValveSchedule};
+use waitroom::{
+    AuditEntry, AuditNote, AuditSubject, Author, Epoch, Room, Stock, Timestamp, ValveSchedule, with_causes,
+};
 
 use crate::AwsStore;
 use crate::expressions::{self, Statement};
@@ -41,14 +44,16 @@ const NEW_EPOCH: &str =
 /// A reset that took longer was asleep: its laptop was closed. Whoever has joined since would lose a place that nobody meant.
 const LONGEST_RESET: Duration = Duration::from_mins(5);
 
-/// Why a line that was emptied gets no new epoch.
+/// Why a reset isn't carried out, or not to its end.
 #[derive(Debug, thiserror::Error)]
-enum EpochRefusal {
+enum ResetRefusal {
+    #[error("this machine slept meanwhile; nothing was changed")]
+    Slept,
     #[error(
         "this machine slept meanwhile, and the line was emptied {} minutes ago; whoever has joined since keeps their place until you reset again",
         .0.as_secs() / 60
     )]
-    Slept(Duration),
+    SleptAfter(Duration),
     #[error("somebody else has reset the room meanwhile; look at `beekeeper status` before you reset again")]
     AnotherEpoch,
 }
@@ -109,16 +114,17 @@ impl AwsStore {
     /// This takes a minute, and the room stays in the old epoch until then. Otherwise the purge could remove visitors
     /// of the new epoch.
     pub async fn reset(&self, epoch: Epoch, who: Author, clock: &impl Clock) -> PortResult<u64> {
-        let (begun, emptied) = (clock.now(), self.read_room(NEW_EPOCH).await?.epoch);
+        let before = self.read_room("reset the room").await?.epoch;
         let waiting = self.line.waiting().await?;
         self.purge(clock).await?;
-        clock.sleep_until(clock.now() + PURGE_TIME).await;
-        let took = clock.now().since(begun);
-        if took > LONGEST_RESET {
-            return Err(PortError::broken(NEW_EPOCH)(EpochRefusal::Slept(took)));
+        let emptied = clock.now();
+        clock.sleep_until(emptied + PURGE_TIME).await;
+        let since = clock.now().since(emptied);
+        if since > LONGEST_RESET {
+            return Err(PortError::broken(NEW_EPOCH)(ResetRefusal::SleptAfter(since)));
         }
-        if self.read_room(NEW_EPOCH).await?.epoch != emptied {
-            return Err(PortError::broken(NEW_EPOCH)(EpochRefusal::AnotherEpoch));
+        if self.read_room(NEW_EPOCH).await?.epoch != before {
+            return Err(PortError::broken(NEW_EPOCH)(ResetRefusal::AnotherEpoch));
         }
         let set_epoch = |room: &mut Room| room.start_epoch(epoch, self.now() - CLOCKS_APART);
         let others = Others {
@@ -131,19 +137,32 @@ impl AwsStore {
             waited: Some(waiting),
         };
         let note = Some(AuditNote::new(who, AuditSubject::Reset));
-        self.alter(NEW_EPOCH, note, set_epoch, others).await?;
+        self.alter(NEW_EPOCH, note, set_epoch, others).await.map_err(|error| match error.fault {
+            Fault::Unsure => {
+                let cause = error.source().map(with_causes).unwrap_or_default();
+                let cause =
+                    format!("{cause}; if it hasn't, nobody who waited can enter until you reset again");
+                PortError::new(NEW_EPOCH, Fault::Unsure, cause)
+            }
+            Fault::Busy | Fault::Broken => error,
+        })?;
         Ok(waiting)
     }
 
     /// SQS refuses to purge a queue twice within a minute. A reset that was interrupted may have done so just now.
     async fn purge(&self, clock: &impl Clock) -> PortResult<()> {
+        const ATTEMPT: &str = "empty the line";
         let purge = self.line.queues.client.purge_queue().queue_url(&self.line.queues.url);
         let mut pauses = PURGE_TIME.as_secs() / PURGE_PAUSE.as_secs() + 1;
+        let begun = clock.now();
         loop {
+            if clock.now().since(begun) > LONGEST_RESET {
+                return Err(PortError::broken(ATTEMPT)(ResetRefusal::Slept));
+            }
             match with_retries(|| purge.clone().send()).await {
                 Err(failure) if pauses > 0 && is_purged(&failure.error) => pauses -= 1,
                 purged => {
-                    return purged.map(drop).map_err(|failure| failure.into_port_error("empty the line"));
+                    return purged.map(drop).map_err(|failure| failure.into_port_error(ATTEMPT));
                 }
             }
             clock.sleep_until(clock.now() + PURGE_PAUSE).await;

@@ -178,9 +178,7 @@ impl Queue {
         let waits = Arc::new(());
         let join = QueuedChange::Join { place, at: (shared.now)(), waits: Arc::downgrade(&waits) };
         let outcome = self.put(shared, ATTEMPT, join)?;
-        let joined = outcome.get().await.map_err(|failure| failure.error(ATTEMPT));
-        drop(waits);
-        joined
+        outcome.get().await.map_err(|failure| failure.error(ATTEMPT))
     }
 
     pub(crate) async fn change<T: Send + 'static>(

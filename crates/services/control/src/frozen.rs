@@ -148,7 +148,7 @@ fn orders_and_replies_keep_their_fields() {
     store.sell_out(store.room().stock.unwrap());
     let code = store.ask_for_help(38, NOW);
     let unsure = PortError::new("end the room", Fault::Unsure, "the connection was reset");
-    let (mut sent, mut replied) = (Vec::new(), fields("reply", &Reply::unsure(&unsure, false)));
+    let (mut sent, mut replied) = (Vec::new(), fields("reply", &Reply::unsure(&unsure)));
     for mut order in orders(&key, code) {
         if order == LAST_CHANGE {
             order = Order::Undo { number: store.last_entry() };

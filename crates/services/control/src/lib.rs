@@ -75,14 +75,14 @@ pub async fn execute(
     who: Author,
     now: Timestamp,
 ) -> PortResult<Reply> {
-    let (changes_nothing, resets) = (order.changes_nothing(), matches!(order, Order::Reset { .. }));
+    let changes_nothing = order.changes_nothing();
     let replied = carry_out(store, order, who, now).await;
-    if changes_nothing { replied } else { replied.or_else(|error| unless_unsure(error, resets)) }
+    if changes_nothing { replied } else { replied.or_else(unless_unsure) }
 }
 
 /// The reply to a change that failed. An error if it certainly was not made.
-fn unless_unsure(error: PortError, resets: bool) -> PortResult<Reply> {
-    if error.fault == Fault::Unsure { Ok(Reply::unsure(&error, resets)) } else { Err(error) }
+fn unless_unsure(error: PortError) -> PortResult<Reply> {
+    if error.fault == Fault::Unsure { Ok(Reply::unsure(&error)) } else { Err(error) }
 }
 
 async fn carry_out(
@@ -360,16 +360,9 @@ mod tests {
 
     #[test]
     fn an_order_whose_outcome_is_not_known_says_so() {
-        let failed = |fault, resets| {
-            unless_unsure(PortError::new("end the room", fault, "the connection was reset"), resets)
-        };
-        assert!(failed(Fault::Busy, false).is_err() && failed(Fault::Broken, true).is_err());
-        let Ok(Reply::Failed { error, .. }) = failed(Fault::Unsure, true) else { panic!("an answer") };
-        assert!(
-            error.ends_with("reset; if it hasn't, nobody who waited can enter until you reset again"),
-            "{error}"
-        );
-        let reply = failed(Fault::Unsure, false).unwrap();
+        let failed = |fault| unless_unsure(PortError::new("end the room", fault, "the connection was reset"));
+        assert!(failed(Fault::Busy).is_err() && failed(Fault::Broken).is_err());
+        let reply = failed(Fault::Unsure).unwrap();
         let json = json!({
             "reply": "failed", "may_be_done": true,
             "error": "may have carried out the order, or not: the connection was reset",

@@ -63,13 +63,9 @@ impl Reply {
     }
 
     /// Nobody knows whether the order was carried out.
-    pub(crate) fn unsure(error: &PortError, resets: bool) -> Self {
+    pub(crate) fn unsure(error: &PortError) -> Self {
         let cause = error.source().map(with_causes).unwrap_or_default();
-        // The line is empty by then.
-        let or_else =
-            if resets { "; if it hasn't, nobody who waited can enter until you reset again" } else { "" };
-        let error = format!("may have carried out the order, or not: {cause}{or_else}");
-        Self::Failed { error, may_be_done: true }
+        Self::Failed { error: format!("may have carried out the order, or not: {cause}"), may_be_done: true }
     }
 }
 

@@ -228,9 +228,9 @@ fn ordered(room: &Room) -> impl Iterator<Item = StatusLine> {
 /// What watches a room on AWS.
 fn watched(status: &Status) -> Vec<StatusLine> {
     let ringing = || status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing);
-    let mark = match status.alarms_missing {
+    let mark = match &status.alarms_missing {
+        _ if ringing().next().is_some() => CheckMark::Bad,
         Some(_) => CheckMark::Doubtful,
-        None if ringing().next().is_some() => CheckMark::Bad,
         None => CheckMark::Good,
     };
     let dead_letters =

@@ -215,19 +215,16 @@ pub fn joined(status: &Status) -> String {
     format!("{about}{}", status.joined)
 }
 
-/// Only there dead letters are counted.
+/// Only there dead letters are counted, or it's said why not.
 fn is_on_aws(status: &Status) -> bool {
-    status.dead_letters.is_some()
+    status.dead_letters.is_some() || status.alarms_missing.is_some()
 }
 
 /// A summary of all alarms; none if there are none.
 pub fn alarms(status: &Status) -> Option<String> {
-    if let Some(reason) = &status.alarms_missing {
-        return Some(format!("not known: {reason}"));
-    }
     let ringing = status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing).count();
     match (status.alarms.len(), ringing) {
-        (0, _) => None,
+        (0, _) => status.alarms_missing.as_ref().map(|reason| format!("not known: {reason}")),
         (all, 0) => Some(format!("none of {all} is ringing")),
         (all, 1) => Some(format!("1 of {all} is ringing")),
         (all, _) => Some(format!("{ringing} of {all} are ringing")),

@@ -288,6 +288,8 @@ fn a_reset_that_slept_or_came_second_starts_no_epoch() {
             told.contains("this machine slept meanwhile, and the line was emptied 480 minutes ago"),
             "{told}"
         );
+        let told = reset(&["ab12"], 1, &SleptClock::default()).await;
+        assert_eq!(told, "could not empty the line: this machine slept meanwhile; nothing was changed");
         let told = reset(&["ab12", "cd34"], 0, &InstantClock::default()).await;
         assert!(told.contains("somebody else has reset the room meanwhile"), "{told}");
     });
