@@ -7,8 +7,6 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use crate::printer::say;
-
 /// How many texts wait for a terminal. What comes while it takes none is left out.
 const MOST_WAITING: usize = 1024;
 
@@ -58,16 +56,16 @@ pub(crate) fn flush() {
     }
 }
 
-/// Says this at the end, on standard output. Whoever stops a program has stopped it, whatever takes no more of what it says.
-pub(crate) fn say_farewell(text: String) {
+/// Prints at the end, after all else, if the output takes it: whoever stops a program has stopped it.
+pub(crate) fn print_last(print: impl FnOnce() + Send + 'static) {
     flush();
-    let (done, said) = sync_channel(1);
-    let say = move || {
-        drop(say(&text));
+    let (done, printed) = sync_channel(1);
+    let print = move || {
+        print();
         let _ = done.send(());
     };
-    if thread::Builder::new().name("farewell".into()).spawn(say).is_ok() {
-        let _ = said.recv_timeout(LONGEST_WAIT);
+    if thread::Builder::new().name("farewell".into()).spawn(print).is_ok() {
+        let _ = printed.recv_timeout(LONGEST_WAIT);
     }
 }
 

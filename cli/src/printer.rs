@@ -23,6 +23,12 @@ pub(crate) fn say(text: &str) -> io::Result<()> {
     writeln!(io::stdout().lock(), "{}", fitted(text, &io::stdout()))
 }
 
+/// Says this when a program ends, and waits for no terminal that takes no more.
+pub(crate) fn say_farewell(text: String) {
+    // The output may be closed.
+    error_output::print_last(move || drop(say(&text)));
+}
+
 /// Prints text for the person at the terminal that is not part of the result.
 pub(crate) fn note(text: &str) {
     error_output::print(format!("{}\n", fitted(text, &io::stderr())).as_bytes());

@@ -25,7 +25,7 @@ use crate::arguments::GuardArguments;
 use crate::ending::advice;
 use crate::error_output;
 use crate::exit::{Exit, Failure};
-use crate::printer::{note, say};
+use crate::printer::{note, say, say_farewell};
 use crate::runtime::{asked_to_stop, block_on_all_cores, listen_at, listen_for_monitoring};
 
 /// What a guard is started with, besides its port.
@@ -69,7 +69,7 @@ async fn open(arguments: &GuardArguments, json: bool) -> Result<()> {
     }
     drop(lock);
     if !json {
-        error_output::say_farewell("\nstopped; the sessions are kept".to_owned());
+        say_farewell("\nstopped; the sessions are kept".to_owned());
     }
     Ok(())
 }

@@ -33,7 +33,7 @@ use crate::exit::{Exit, Failure};
 use crate::local_greeting::{DemoGreeting, LocalGreeting};
 use crate::local_settings::LocalSettings;
 use crate::local_start::{LocalStart, note_unwritten, refuse_second};
-use crate::printer::{LiveLine, note_above, say};
+use crate::printer::{LiveLine, note_above, say, say_farewell};
 use crate::room::RoomHandle;
 use crate::runtime::{asked_to_stop, block_on_all_cores, listen_for_monitoring};
 
@@ -138,7 +138,7 @@ fn farewell(waiting: u64, directory: &Path, json: bool) {
             directory.display()
         )
     };
-    error_output::say_farewell(text);
+    say_farewell(text);
 }
 
 fn app(
