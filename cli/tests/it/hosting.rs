@@ -120,7 +120,7 @@ fn every_command_of_a_page_that_limits_joins_names_the_proxy() {
         after.any(|after| after.starts_with(|first: char| first.is_ascii_digit()))
     };
     let commands: Vec<_> = lines.filter(|(_, line)| with_a_number(line)).collect();
-    assert!(commands.len() >= 2, "{commands:?}");
+    assert!(!commands.is_empty());
     for (path, line) in commands {
         assert!(line.contains("--trust-proxy "), "{path}: {line}");
     }

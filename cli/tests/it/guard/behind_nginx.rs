@@ -1,5 +1,6 @@
 //! A shop behind nginx with the shipped configuration.
 
+use std::io::Write;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -419,6 +420,13 @@ fn nginx_waits_for_no_body_of_somebody_whom_the_guard_refuses() {
         let refused = visit(&nginx, "/api", &[&at_once[..], &script].concat());
         assert_eq!(status(&refused), "403", "{said}: {refused}");
         assert!(refused.ends_with("Please wait in line first.\n"), "{said}: {refused}");
+    }
+    let mut upload = tempfile::NamedTempFile::new().unwrap();
+    upload.write_all(&vec![b'a'; 900_000]).unwrap();
+    let body = format!("@{}", upload.path().display());
+    for version in ["--http1.1", "--http2"].repeat(10) {
+        let refused = visit(&nginx, "/api", &[&[version, "--data-binary", &body][..], &script].concat());
+        assert_eq!(status(&refused), "403", "{version}: {refused}");
     }
 }
 
