@@ -624,6 +624,13 @@ fn a_guard_reports_through_the_nginx_that_was_set_up() {
     assert!(status(&taken) == "200" && taken.contains("\"session\":"), "{taken}");
     eventually("the report is kept", || is_reported(&machine.room));
 
+    let page = machine.visit(&format!("{}/wait/index.html", machine.url()), &[]);
+    assert_eq!(
+        (status(&page), header(&page, "x-everywhere")),
+        ("200", None),
+        "a policy would stop it: {page}"
+    );
+
     // A body that nobody reads, and that doesn't come, holds no connection.
     for (path, said, expected) in [
         ("/polling", "Content-Length: 1000", "413"),

@@ -80,8 +80,59 @@ fn boxed(error: CloudError) -> Box<dyn Error + Send + Sync> {
 #[cfg(test)]
 mod tests {
     use control::Ability;
+    use control::example::suffering;
 
+    use super::*;
     use crate::template::{TEMPLATE, parse};
+    use crate::{names, stub_aws};
+
+    /// A room whose operator may look at its stack, and at nothing that watches it.
+    fn answer(request: &str) -> (u16, String) {
+        if !request.contains("Action=DescribeStacks") {
+            let denied = "<Error><Code>AccessDenied</Code><Message>no</Message></Error>";
+            return (403, format!("<ErrorResponse>{denied}</ErrorResponse>"));
+        }
+        let outputs = [
+            "RoomUrl",
+            "ClientUrl",
+            "StageUrl",
+            "LedgerTable",
+            "LineUrl",
+            "DeadLettersUrl",
+            "TriggerFunction",
+            "PageBucket",
+            "ProducerFunction",
+        ];
+        let outputs = outputs.map(|name| {
+            format!("<member><OutputKey>{name}</OutputKey><OutputValue>http://{name}</OutputValue></member>")
+        });
+        let tag = format!("<member><Key>{}</Key><Value>sale</Value></member>", names::TAG);
+        let stack = format!(
+            "<StackId>stack</StackId><StackStatus>UPDATE_COMPLETE</StackStatus><Tags>{tag}</Tags><Outputs>{}</Outputs>",
+            outputs.concat()
+        );
+        let result =
+            format!("<DescribeStacksResult><Stacks><member>{stack}</member></Stacks></DescribeStacksResult>");
+        (200, format!("<DescribeStacksResponse>{result}</DescribeStacksResponse>"))
+    }
+
+    #[tokio::test]
+    async fn a_status_is_shown_whatever_watches_the_room() {
+        let (account, _) = stub_aws::account(answer).await;
+        let room = account.room(&"sale".parse().unwrap()).await.unwrap();
+        let status = room.watched(Status { alarm_mail: None, ..suffering() }).await.unwrap();
+        let missing = [status.alarms_missing, status.refusals_missing].map(Option::unwrap);
+        assert!(
+            missing[0].starts_with("could not read the alarms of ") && status.alarms.is_empty(),
+            "{missing:?}"
+        );
+        assert!(
+            missing[1].starts_with("could not read how many requests the room sale refused"),
+            "{missing:?}"
+        );
+        assert_eq!((status.dead_letters, status.released), (None, suffering().released));
+        assert!(Transport::alarm_changes(&room, 20).await.is_err());
+    }
 
     #[test]
     fn what_an_order_needs_is_known_to_a_room_that_is_deployed_now() {

@@ -377,13 +377,26 @@ mod tests {
         );
     }
 
-    /// A room that replies this to everything.
+    #[test]
+    fn who_ordered_what_is_known_without_the_alarms() {
+        let reply = Reply::History { entries: Vec::new() };
+        let room = OperatedRoom { name: "sale".parse().unwrap(), transport: Arc::new(Replying(reply)) };
+        let (lines, missing) = block_on(room.history(20)).unwrap();
+        assert!(lines.is_empty());
+        assert_eq!(missing.unwrap().to_string(), "CloudWatch refuses");
+    }
+
+    /// A room that replies this to everything, and whose alarms nobody may read.
     #[derive(Debug)]
     struct Replying(Reply);
 
     impl Transport for Replying {
         fn execute(&self, _: Order) -> Answer<'_, Reply> {
             Box::pin(std::future::ready(Ok(self.0.clone())))
+        }
+
+        fn alarm_changes(&self, _: u16) -> Answer<'_, Vec<AlarmChange>> {
+            Box::pin(std::future::ready(Err("CloudWatch refuses".into())))
         }
     }
 }

@@ -298,6 +298,22 @@ mod tests {
     }
 
     #[test]
+    fn an_alarm_that_rings_is_told_whatever_else_is_not_known() {
+        let told = |status: &Status| {
+            let lines = status.lines(NOW).into_iter();
+            lines.filter(|line| line.label == "alarms").map(|line| (line.mark, line.text)).collect::<Vec<_>>()
+        };
+        let mut status = suffering();
+        let ringing = told(&status);
+        assert_eq!(ringing[0].0, Some(CheckMark::Bad));
+        (status.dead_letters, status.alarms_missing) = (None, Some("SQS refuses".to_owned()));
+        assert_eq!(told(&status), ringing);
+        assert!(crate::wording::joined(&status).starts_with("about "), "it is on AWS all the same");
+        status.alarms.clear();
+        assert_eq!(told(&status), [(Some(CheckMark::Doubtful), "not known: SQS refuses".to_owned())]);
+    }
+
+    #[test]
     fn where_newcomers_go_straight_in_nobody_is_missed_who_was_released() {
         let mut status = with_windows(&[]);
         let nobody = ["longest wait: nobody was released in the last two minutes"];

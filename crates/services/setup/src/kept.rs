@@ -140,8 +140,8 @@ impl KeptFiles {
                 original.display()
             )
         } else {
-            "take these changes out and run this again, or remove the file yourself: it was not there before"
-                .into()
+            // The shop's block needs it: without it, nginx would not start again.
+            "take these changes out and run this again".into()
         };
         Refusal::new(problem, advice).into()
     }

@@ -9,7 +9,7 @@ use crate::kept::{self, FileChange, KeptFiles};
 use crate::services::{NotReady, ShopServices};
 use crate::shop::{ShopBlocks, unguarded};
 use crate::shop_warnings;
-use crate::site::{SetupStage, SiteFacts, guard, guard_file, site, site_file};
+use crate::site::{SetupStage, SiteFacts, certificate_in, guard, guard_file, site, site_file};
 use crate::tree::{FoundDirective, NginxTree};
 use document::Refusal;
 
@@ -67,7 +67,9 @@ impl SetupPlan {
         let site_file = site_file(http)?;
         refuse_deaf_ports(services, &shop)?;
         refuse_taken_name(http, &services.room_host, &site_file)?;
-        let facts = facts(add, services)?;
+        let present = kept::read(&site_file)?;
+        let certificate = present.as_deref().and_then(certificate_in);
+        let facts = facts(add, services, certificate)?;
         let guard_path = guard_file.display().to_string();
         let is_guarded = shop.include(&guard_path);
         let has_certificate =
@@ -79,6 +81,9 @@ impl SetupPlan {
             (false, true, Some(not_ready)) => {
                 let room = services.room_not_ready().map(AfterSetup::StartRoom);
                 (SetupStage::Https, room.unwrap_or(AfterSetup::StartGuard(not_ready)))
+            }
+            (false, false, _) if certificate.is_some() => {
+                return Err(gone_certificate(&facts, &site_file).into());
             }
             (false, false, _) => {
                 let (name, webroot) = (facts.name.clone(), facts.webroot.clone());
@@ -137,6 +142,18 @@ fn refuse_deaf_ports(services: &ShopServices, shop: &ShopBlocks<'_>) -> Result<(
     })
 }
 
+/// Visitors wait at a room that nginx shows by https: the setup doesn't go back to where it has none.
+fn gone_certificate(facts: &SiteFacts, site_file: &Path) -> Refusal {
+    Refusal::new(
+        format!(
+            "{} shows the room by https, and there is no certificate in {}",
+            site_file.display(),
+            facts.certificate.display()
+        ),
+        "name its folder with --certificate, where fullchain.pem and privkey.pem are",
+    )
+}
+
 fn refuse_taken_name(http: FoundDirective<'_>, name: &str, site_file: &Path) -> Result<(), Refusal> {
     let is_other = |server: &FoundDirective<'_>| {
         server.has_name(name) && server.file.path.file_name() != site_file.file_name()
@@ -150,9 +167,10 @@ fn refuse_taken_name(http: FoundDirective<'_>, name: &str, site_file: &Path) -> 
     })
 }
 
-fn facts(add: WhatToAdd<'_>, services: &ShopServices) -> Result<SiteFacts> {
+/// `present` is the folder of the certificate by which nginx shows the room already.
+fn facts(add: WhatToAdd<'_>, services: &ShopServices, present: Option<&Path>) -> Result<SiteFacts> {
     let certbots = || Path::new("/etc/letsencrypt/live").join(&services.room_host);
-    let certificate = add.certificate.map_or_else(certbots, Path::to_path_buf);
+    let certificate = add.certificate.or(present).map_or_else(certbots, Path::to_path_buf);
     Ok(SiteFacts {
         name: services.room_host.clone(),
         url: services.url.clone(),
@@ -281,6 +299,33 @@ mod tests {
         assert_eq!(told("{\"waiting\":0}"), taken);
         let waiting = told("{\"waiting\":12}");
         assert_eq!(waiting, format!("{taken}: 12 visitors wait there, and can't come in any more"));
+    }
+
+    /// Otherwise every waiting page would meet the certificate of another site.
+    #[test]
+    fn a_room_keeps_its_certificate_if_a_later_run_does_not_name_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (conf, certificate) = (folder.path().join("nginx.conf"), folder.path().join("wait.example-0001"));
+        fs::create_dir(folder.path().join("conf.d")).unwrap();
+        fs::create_dir(&certificate).unwrap();
+        for file in ["fullchain.pem", "privkey.pem"] {
+            fs::write(certificate.join(file), "").unwrap();
+        }
+        let shop = "server { listen 443 ssl; server_name shop.example; }";
+        fs::write(&conf, format!("events {{}} http {{ include conf.d/*.conf; {shop} }}")).unwrap();
+        let plan = |certificate| {
+            let add = WhatToAdd { conf: &conf, shop_file: None, webroot: folder.path(), certificate };
+            SetupPlan::of(add, &services(nobody(), nobody()))
+        };
+        let first = plan(Some(&*certificate)).unwrap();
+        assert_eq!(first.stage, SetupStage::Https);
+        let [FileChange { path, after, .. }] = &first.changes[..] else { panic!("{:?}", first.changes) };
+        fs::write(path, after.as_deref().unwrap()).unwrap();
+        let again = plan(None).unwrap();
+        assert_eq!((again.stage, &again.changes[..]), (SetupStage::Https, &[][..]));
+        fs::remove_file(certificate.join("privkey.pem")).unwrap();
+        let told = plan(None).unwrap_err().to_string();
+        assert!(told.contains("shows the room by https, and there is no certificate in "), "{told}");
     }
 
     #[test]
