@@ -625,11 +625,8 @@ fn a_guard_reports_through_the_nginx_that_was_set_up() {
     eventually("the report is kept", || is_reported(&machine.room));
 
     let page = machine.visit(&format!("{}/wait/index.html", machine.url()), &[]);
-    assert_eq!(
-        (status(&page), header(&page, "x-everywhere")),
-        ("200", None),
-        "a policy would stop it: {page}"
-    );
+    assert_eq!(status(&page), "200");
+    assert!(!page.to_ascii_lowercase().contains("x-everywhere"), "a policy there would stop it: {page}");
 
     // A body that nobody reads, and that doesn't come, holds no connection.
     for (path, said, expected) in [

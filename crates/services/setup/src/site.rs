@@ -75,8 +75,8 @@ pub(crate) fn site_file(http: FoundDirective<'_>) -> Result<PathBuf, Refusal> {
 
 /// The folder of the certificate by which this text shows the room.
 pub(crate) fn certificate_in(site: &str) -> Option<&Path> {
-    let line = |line: &str| line.trim().strip_prefix("ssl_certificate ")?.strip_suffix("/fullchain.pem;");
-    site.lines().find_map(|it| line(it).map(Path::new))
+    let mut named = site.lines().filter_map(|line| line.trim().strip_prefix("ssl_certificate "));
+    named.find_map(|file| file.strip_suffix("/fullchain.pem;").map(Path::new))
 }
 
 /// The room's server blocks.
