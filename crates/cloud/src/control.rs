@@ -1,12 +1,13 @@
 //! How orders reach a room on AWS: this process opens its ledger and its line, and carries them out itself.
 
 use std::error::Error;
+use std::time::Duration;
 
 use control::{AlarmChange, Answer, EntriesByMinute, Order, Reply, Status, Transport};
 use futures_util::future::join4;
 use waitroom::Timestamp;
 
-use crate::soon::soon;
+use crate::soon::{soon, within};
 use crate::{CloudError, DeployedRoom};
 
 impl Transport for DeployedRoom {
@@ -58,7 +59,8 @@ impl Transport for DeployedRoom {
     }
 
     fn alarm_changes(&self, most: u16) -> Answer<'_, Vec<AlarmChange>> {
-        Box::pin(async move { Ok(soon(self.alarm_changes(most)).await?) })
+        // A call for each alarm, or several. A report needs all of them, and `destroy` is refused without it.
+        Box::pin(async move { Ok(within(Duration::from_mins(1), self.alarm_changes(most)).await?) })
     }
 
     fn entered(&self, since: Timestamp) -> Answer<'_, Option<EntriesByMinute>> {

@@ -11,9 +11,17 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// What was read, or why it isn't known.
 pub(crate) async fn soon<T>(read: impl Future<Output = Result<T, CloudError>>) -> Result<T, String> {
-    match timeout(LONGEST_WAIT, read).await {
+    within(LONGEST_WAIT, read).await
+}
+
+/// The same for what takes many calls.
+pub(crate) async fn within<T>(
+    longest: Duration,
+    read: impl Future<Output = Result<T, CloudError>>,
+) -> Result<T, String> {
+    match timeout(longest, read).await {
         Ok(read) => read.map_err(|error| format!("{error}: {}", error.reason())),
-        Err(_) => Err(format!("AWS hasn't answered within {} seconds", LONGEST_WAIT.as_secs())),
+        Err(_) => Err(format!("AWS hasn't answered within {} seconds", longest.as_secs())),
     }
 }
 
