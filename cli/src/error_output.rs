@@ -40,10 +40,10 @@ pub(crate) fn print_beside() {
     }
 }
 
-pub(crate) fn print(text: &[u8]) {
+pub(crate) fn print(text: Vec<u8>) {
     match TERMINAL.get() {
-        Some(queue) => drop(queue.try_send(Print::Text(text.to_vec()))),
-        None => print_now(text),
+        Some(queue) => drop(queue.try_send(Print::Text(text))),
+        None => print_now(&text),
     }
 }
 

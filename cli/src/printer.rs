@@ -31,7 +31,7 @@ pub(crate) fn say_farewell(text: String) {
 
 /// Prints text for the person at the terminal that is not part of the result.
 pub(crate) fn note(text: &str) {
-    error_output::print(format!("{}\n", fitted(text, &io::stderr())).as_bytes());
+    error_output::print(format!("{}\n", fitted(text, &io::stderr())).into_bytes());
 }
 
 /// Prints such a text above a live line.
@@ -208,7 +208,7 @@ impl LiveLine {
 
     pub(crate) fn show(&self, text: &str) {
         if self.shown {
-            error_output::print(format!("{CLEAR}{text}").as_bytes());
+            error_output::print(format!("{CLEAR}{text}").into_bytes());
         }
     }
 }
@@ -256,7 +256,7 @@ const CLEAR: &str = "\r\x1b[K";
 
 fn print_above(text: &[u8]) {
     let clear = if io::stderr().is_terminal() { CLEAR } else { "" };
-    error_output::print(&[clear.as_bytes(), text].concat());
+    error_output::print([clear.as_bytes(), text].concat());
 }
 
 impl Write for AboveLiveLine {

@@ -4,6 +4,7 @@
 //! by itself under load. So an update asks for more only where the table has less, and otherwise for what it asked before.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::TableWarmThroughputDescription;
@@ -62,11 +63,11 @@ fn next_of_both(wanted: [i64; 2], before: [i64; 2], has: [i64; 2], defaults: [i6
 
 /// The reads and writes a second that the latest update of this stack asked for.
 pub(crate) fn asked_for(stack: &StackState) -> [f64; 2] {
-    BOTH.map(|name| stack.parameters.get(name).and_then(|value| value.parse().ok()).unwrap_or_default())
+    of_both(&stack.parameters)
 }
 
 /// Reads and writes; 0 for one that is missing.
-fn of_both(parameters: &BTreeMap<String, String>) -> [i64; 2] {
+fn of_both<T: FromStr + Default>(parameters: &BTreeMap<String, String>) -> [T; 2] {
     BOTH.map(|name| parameters.get(name).and_then(|value| value.parse().ok()).unwrap_or_default())
 }
 
@@ -101,6 +102,6 @@ mod tests {
     #[test]
     fn a_parameter_that_is_missing_is_zero() {
         let parameters = BTreeMap::from([("WarmReads".to_owned(), "50000".to_owned())]);
-        assert_eq!(of_both(&parameters), [50_000, 0]);
+        assert_eq!(of_both::<i64>(&parameters), [50_000, 0]);
     }
 }

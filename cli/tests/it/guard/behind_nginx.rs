@@ -24,6 +24,13 @@ fn nginx(guard: u16) -> Nginx {
     Nginx::in_front_of_shop(guard, &shop, &[]).unwrap()
 }
 
+/// The same with locations of the shop's own in the shipped configuration.
+fn nginx_with(guard: u16, locations: &str) -> Nginx {
+    let arrival = "        location = /_beekeeper/arrival {\n";
+    let with_locations = [(arrival, &*format!("{locations}\n{arrival}"))];
+    Nginx::in_front_of_shop(guard, "location / { return 200 shop; }", &with_locations).unwrap()
+}
+
 /// A request to the public URL of the shop. Returns the answer with its head.
 fn visit(nginx: &Nginx, path: &str, more: &[&str]) -> String {
     let mut curl = Command::new("curl");
@@ -371,12 +378,9 @@ fn behind_nginx_the_shop_ends_a_session_and_its_last_page_still_comes() {
 fn a_page_of_the_shop_for_which_nginx_asks_for_a_password_still_does() {
     let room = room();
     let guard = Guard::of(&room, &[]);
-    let arrival = "        location = /_beekeeper/arrival {\n";
     let staff =
         "location /staff { auth_basic staff; auth_basic_user_file /dev/null; proxy_pass http://shop; }";
-    let with_staff = [(arrival, &*format!("{staff}\n{arrival}"))];
-    let nginx =
-        Nginx::in_front_of_shop(guard.port(), "location / { return 200 shop; }", &with_staff).unwrap();
+    let nginx = nginx_with(guard.port(), staff);
     let session = enter(&nginx, &pass(&room));
     let asked = visit(&nginx, "/staff", &["--header", &session]);
     assert_eq!((status(&asked), header(&asked, "location")), ("401", None), "{asked}");
@@ -390,12 +394,9 @@ fn a_page_of_the_shop_for_which_nginx_asks_for_a_password_still_does() {
 fn what_nginx_itself_forbids_is_not_said_to_be_open_in_another_browser() {
     let room = room();
     let guard = Guard::of(&room, &[]);
-    let arrival = "        location = /_beekeeper/arrival {\n";
     let closed =
         "location /backup { deny all; proxy_pass http://shop; }\nlocation /pictures/ { alias /usr/; }";
-    let with_closed = [(arrival, &*format!("{closed}\n{arrival}"))];
-    let nginx =
-        Nginx::in_front_of_shop(guard.port(), "location / { return 200 shop; }", &with_closed).unwrap();
+    let nginx = nginx_with(guard.port(), closed);
     let session = enter(&nginx, &pass(&room));
     for path in ["/backup", "/pictures/"] {
         let forbidden = visit(&nginx, path, &["--header", &session]);
