@@ -84,5 +84,5 @@ pub use session_table::{SessionTable, SessionTableError};
 pub use setting_change::SettingChange;
 pub use shop_check::ShopCheck;
 pub use smoke_check::JOIN_COOKIES;
-pub use stack_check::{StackCheck, StackProgress};
+pub use stack_check::{DeployedBy, StackCheck, StackProgress};
 pub use warnings::PlanWarning;

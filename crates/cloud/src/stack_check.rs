@@ -9,7 +9,7 @@ use waitroom::Timestamp;
 use crate::deploy::Deployment;
 use crate::deployed_room::only_known_there;
 use crate::setting_change::SettingChange;
-use crate::stack::{NextStep, RoomStack, next_step};
+use crate::stack::{NextStep, RoomStack, StackState, next_step};
 use crate::{Account, Bundle, CloudError};
 
 /// A room's stack, compared with this program and the room's configuration.
@@ -18,12 +18,20 @@ pub struct StackCheck {
     /// CloudFormation's word.
     pub status: String,
     pub progress: StackProgress,
-    /// Whether functions and template are those of this program. `None` if it contains no functions for this room.
-    pub is_of_this_program: Option<bool>,
-    /// Whether the functions are of a newer program, which alone may update them.
-    pub is_newer: bool,
+    pub deployed_by: DeployedBy,
     /// The settings in the configuration file that the stack was not deployed with.
     pub not_deployed: Vec<SettingChange>,
+}
+
+/// Whose functions and template a stack has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeployedBy {
+    ThisProgram,
+    AnotherVersion,
+    /// Which alone may update the stack.
+    NewerVersion,
+    /// This program contains no functions for the room to compare with.
+    Unknown,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,14 +58,24 @@ impl Account {
             NextStep::Remove | NextStep::ContinueRollback | NextStep::Unknown => StackProgress::Broken,
         };
         let not_deployed = SettingChange::of(config, &found)?;
+        let deployed_by = self.deployed_by(&found, config, bundle).await?;
+        Ok(Some(StackCheck { status: found.status.to_string(), progress, deployed_by, not_deployed }))
+    }
+
+    async fn deployed_by(
+        &self,
+        found: &StackState,
+        config: &RoomConfig,
+        bundle: &Bundle,
+    ) -> Result<DeployedBy, CloudError> {
+        if !only_known_there(found).is_empty() {
+            return Ok(DeployedBy::NewerVersion);
+        }
         // The page is not compared here: it is no part of the template.
-        let is_of_this_program = match Deployment::new(self, config, None, bundle) {
-            Ok(deployment) => Some(deployment.is_of(&found).await?),
-            Err(_) => None,
+        let Ok(deployment) = Deployment::new(self, config, None, bundle) else {
+            return Ok(DeployedBy::Unknown);
         };
-        let status = found.status.to_string();
-        let is_newer = !only_known_there(&found).is_empty();
-        Ok(Some(StackCheck { status, progress, is_of_this_program, is_newer, not_deployed }))
+        Ok(if deployment.is_of(found).await? { DeployedBy::ThisProgram } else { DeployedBy::AnotherVersion })
     }
 
     pub(crate) async fn credentials_expire(&self) -> Expiry {

@@ -10,8 +10,8 @@ use waitroom::{RoomId, Timestamp};
 
 use crate::stack_check::Expiry;
 use crate::{
-    Account, AccountLimit, Bundle, CloudError, DeployedRoom, Forecast, LimitReading, ReservationPlan,
-    ReservationTooLarge, StackCheck, StackProgress,
+    Account, AccountLimit, Bundle, CloudError, DeployedBy, DeployedRoom, Forecast, LimitReading,
+    ReservationPlan, ReservationTooLarge, StackCheck, StackProgress,
 };
 
 const CREDENTIALS: &str = "credentials";
@@ -109,13 +109,17 @@ fn judge_stack(found: Option<&StackCheck>, lack: Option<String>, room: &RoomId) 
             vec![DoctorCheck::problem(STACK, text, format!("repair it: beekeeper deploy {room}"))]
         }
     };
-    if found.is_newer {
-        let text = "a newer beekeeper than this one deployed the room";
-        let advice = "use that one: this one may give orders, and deploys nothing there";
-        checks.push(DoctorCheck::warning(STACK, text, advice));
-    } else if found.is_of_this_program == Some(false) {
-        let text = "the room was deployed by another version of beekeeper than this one";
-        checks.push(DoctorCheck::warning(STACK, text, &*deploy));
+    match found.deployed_by {
+        DeployedBy::NewerVersion => {
+            let text = "a newer beekeeper than this one deployed the room";
+            let advice = "use that one: this one may give orders, and deploys nothing there";
+            checks.push(DoctorCheck::warning(STACK, text, advice));
+        }
+        DeployedBy::AnotherVersion => {
+            let text = "the room was deployed by another version of beekeeper than this one";
+            checks.push(DoctorCheck::warning(STACK, text, &*deploy));
+        }
+        DeployedBy::ThisProgram | DeployedBy::Unknown => {}
     }
     if !found.not_deployed.is_empty() {
         let changes: Vec<_> = found.not_deployed.iter().map(ToString::to_string).collect();
@@ -125,10 +129,10 @@ fn judge_stack(found: Option<&StackCheck>, lack: Option<String>, room: &RoomId) 
         checks.push(DoctorCheck::problem(STACK, text, advice));
     }
     if checks.is_empty() {
-        let program = if found.is_of_this_program.is_some() { "of this version, " } else { "" };
+        let program = if found.deployed_by == DeployedBy::ThisProgram { "of this version, " } else { "" };
         checks.push(DoctorCheck::ok(STACK, format!("{status}, {program}as it is configured")));
     }
-    if found.is_of_this_program.is_none() {
+    if found.deployed_by == DeployedBy::Unknown {
         let text = "this beekeeper contains no functions for the room, so whether the room is of this version is not known";
         checks.push(DoctorCheck::not_checked(STACK, text));
     }
@@ -241,40 +245,41 @@ mod tests {
         let room = "sale".parse().unwrap();
         let change =
             |&setting: &&'static str| SettingChange { setting, before: Some("1".into()), after: None };
-        let stack = |progress, is_of_this_program, edited: &[&'static str]| StackCheck {
+        let stack = |progress, deployed_by, edited: &[&'static str]| StackCheck {
             status: "UPDATE_COMPLETE".into(),
             progress,
-            is_of_this_program,
-            is_newer: false,
+            deployed_by,
             not_deployed: edited.iter().map(change).collect(),
         };
-        let of = |progress, is_of_this_program, edited: &[&'static str]| {
-            judge_stack(Some(&stack(progress, is_of_this_program, edited)), None, &room)
+        let of = |progress, deployed_by, edited: &[&'static str]| {
+            judge_stack(Some(&stack(progress, deployed_by, edited)), None, &room)
         };
-        let fine = of(StackProgress::Complete, Some(true), &[]);
+        let fine = of(StackProgress::Complete, DeployedBy::ThisProgram, &[]);
         assert_eq!(fine, [DoctorCheck::ok(STACK, "update complete, of this version, as it is configured")]);
-        let edited = of(StackProgress::Complete, Some(false), &["title", "shop"]);
+        let edited = of(StackProgress::Complete, DeployedBy::AnotherVersion, &["title", "shop"]);
         assert!(
             edited[0].result == CheckResult::Warning && edited[1].result == CheckResult::Problem,
             "{edited:?}"
         );
         assert!(edited[1].found.ends_with("deployed: title: 1 -> none, shop: 1 -> none"), "{edited:?}");
-        let newer = StackCheck { is_newer: true, ..stack(StackProgress::Complete, Some(false), &[]) };
-        let newer = judge_stack(Some(&newer), None, &room);
+        let newer = of(StackProgress::Complete, DeployedBy::NewerVersion, &[]);
         assert!(
             newer[0].result == CheckResult::Warning && newer[0].found.starts_with("a newer"),
             "{newer:?}"
         );
         for progress in [StackProgress::UnderWay, StackProgress::Broken] {
-            assert_eq!(of(progress, None, &[])[0].result, CheckResult::Problem);
+            assert_eq!(of(progress, DeployedBy::Unknown, &[])[0].result, CheckResult::Problem);
         }
         assert_eq!(judge_stack(None, None, &room)[0].result, CheckResult::NotChecked);
         let lack = "it is incomplete (UPDATE_COMPLETE): the output PageBucket is missing";
-        let old =
-            judge_stack(Some(&stack(StackProgress::Complete, Some(true), &[])), Some(lack.into()), &room);
+        let old = judge_stack(
+            Some(&stack(StackProgress::Complete, DeployedBy::ThisProgram, &[])),
+            Some(lack.into()),
+            &room,
+        );
         let advice = "deploy again, which keeps the line: beekeeper deploy sale";
         assert_eq!(old, [DoctorCheck::problem(STACK, lack, advice)]);
-        let unknown = of(StackProgress::Complete, None, &[]);
+        let unknown = of(StackProgress::Complete, DeployedBy::Unknown, &[]);
         assert_eq!(unknown[0], DoctorCheck::ok(STACK, "update complete, as it is configured"));
         assert_eq!(unknown[1].result, CheckResult::NotChecked, "{unknown:?}");
     }

@@ -15,8 +15,8 @@ use aws_sdk_lambda::types::{FunctionCode, Runtime};
 use aws_sdk_s3::config::{Credentials, SharedCredentialsProvider};
 use clock::SystemClock;
 use cloud::{
-    Access, Account, Bundle, CloudErrorKind, DeployEvent, DeployedRoom, FunctionPackage, LogLine, LogQuery,
-    RefusalSource, Reservation, ReservationPlan, ReservationTooLarge,
+    Access, Account, Bundle, CloudErrorKind, DeployEvent, DeployedBy, DeployedRoom, FunctionPackage, LogLine,
+    LogQuery, RefusalSource, Reservation, ReservationPlan, ReservationTooLarge,
 };
 use control::{AlarmMailState, AlarmState, Transport};
 use emulators::{LocalEmu, workspace};
@@ -138,11 +138,11 @@ async fn a_status_says_who_is_refused(room: &DeployedRoom) {
 /// A program without packages cannot tell whether it deployed the room, but compares the configuration all the same.
 async fn an_edited_configuration_is_found_without_packages(account: &Account, mut config: RoomConfig) {
     let found = account.check_stack(&config, &bundle()).await.unwrap().unwrap();
-    assert_eq!((found.is_of_this_program, found.not_deployed.len()), (Some(true), 0), "{found:?}");
+    assert_eq!((found.deployed_by, found.not_deployed.len()), (DeployedBy::ThisProgram, 0), "{found:?}");
     config.title = "Late Sale".parse().unwrap();
     let found = account.check_stack(&config, &Bundle::default()).await.unwrap().unwrap();
     let told: Vec<_> = found.not_deployed.iter().map(ToString::to_string).collect();
-    assert_eq!((found.is_of_this_program, told), (None, vec!["title: Sale -> Late Sale".to_owned()]));
+    assert_eq!((found.deployed_by, told), (DeployedBy::Unknown, vec!["title: Sale -> Late Sale".to_owned()]));
     let plan = account.plan(&config, None, &bundle(), None).await.unwrap();
     assert_eq!(plan.settings, found.not_deployed, "and a plan says the same");
 }
