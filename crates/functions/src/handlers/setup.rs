@@ -24,8 +24,9 @@ impl SetupPorts for OnAws {
         until_allowed(PAUSE, || self.store.create_room(first)).await
     }
 
-    async fn change(&self, change: impl Fn(&mut Room) + Send) -> PortResult<Room> {
-        self.store.change_room("apply the deployment", change).await.map(|(_, room)| Room::clone(&room))
+    async fn change(&self, change: impl Fn(&mut Room) + Send + Sync) -> PortResult<Room> {
+        let changed = until_allowed(PAUSE, || self.store.change_room("apply the deployment", &change)).await;
+        changed.map(|(_, room)| Room::clone(&room))
     }
 
     async fn put_page(&self, page: Page) -> PortResult<()> {
@@ -37,7 +38,7 @@ impl SetupPorts for OnAws {
     }
 
     async fn clear_page(&self) -> PortResult<()> {
-        self.site.clear().await
+        until_allowed(PAUSE, || self.site.clear()).await
     }
 }
 

@@ -22,7 +22,10 @@ pub trait SetupPorts: Send + Sync {
     fn create_room(&self, first: &Room) -> impl Future<Output = PortResult<Room>> + Send;
 
     /// Changes the room. The closure may be retried, so it must be idempotent.
-    fn change(&self, change: impl Fn(&mut Room) + Send) -> impl Future<Output = PortResult<Room>> + Send;
+    fn change(
+        &self,
+        change: impl Fn(&mut Room) + Send + Sync,
+    ) -> impl Future<Output = PortResult<Room>> + Send;
 
     fn put_page(&self, page: Page) -> impl Future<Output = PortResult<()>> + Send;
 
@@ -105,7 +108,7 @@ mod tests {
             Ok(self.room.lock().unwrap().get_or_insert_with(|| first.clone()).clone())
         }
 
-        async fn change(&self, change: impl Fn(&mut Room) + Send) -> PortResult<Room> {
+        async fn change(&self, change: impl Fn(&mut Room) + Send + Sync) -> PortResult<Room> {
             let mut room = self.room.lock().unwrap();
             let room = room.as_mut().unwrap();
             change(room);
