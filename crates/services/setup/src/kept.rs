@@ -120,7 +120,9 @@ impl KeptFiles {
             let Some(text) = now.as_ref().filter(|_| is_known) else {
                 return Err(self.edited(file, now.as_deref().unwrap_or_default()));
             };
-            file.original = Some(without(text));
+            let original = without(text);
+            put(&self.original_of(&file.path), &original)?;
+            file.original = Some(original);
             file.written = now;
         }
         self.record.files = taken;
@@ -546,6 +548,8 @@ mod tests {
         edit("guard me\nshop\nmine\n");
         let mut kept = machine.kept();
         kept.take_edits(|text| text.replace("guard me\n", "")).unwrap();
+        let original = kept.original_of(&machine.path("nginx/shop"));
+        assert_eq!(read(&original).unwrap().as_deref(), Some("shop\nmine\n"), "a person finds it");
         // As if nginx had refused it, or the process had been killed.
         kept.undo().unwrap();
         kept.redo().unwrap();

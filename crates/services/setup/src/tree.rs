@@ -11,9 +11,6 @@ use crate::glob;
 use crate::syntax::{self, NginxDirective, line_of};
 use document::Refusal;
 
-/// More files within files are a circle, which nginx refuses too.
-const DEEPEST: usize = 20;
-
 #[derive(Debug)]
 pub(crate) struct NginxFile {
     /// Where the file itself is, behind any link.
@@ -88,11 +85,16 @@ impl NginxTree {
     pub(crate) fn read(conf: &Path, unread: &Path) -> Result<Self> {
         let mut tree = Self { conf: conf.into(), files: BTreeMap::new(), included: BTreeMap::new() };
         tree.included.insert(unread.display().to_string(), Vec::new());
-        tree.add(conf, 0)?;
+        tree.add(conf, &mut Vec::new())?;
         Ok(tree)
     }
 
-    fn add(&mut self, path: &Path, depth: usize) -> Result<()> {
+    /// `within` are the files that led to this one, each included by the one before.
+    fn add(&mut self, path: &Path, within: &mut Vec<PathBuf>) -> Result<()> {
+        if within.iter().any(|outer| outer == path) {
+            let circle = format!("{} includes itself, perhaps by way of other files", path.display());
+            return Err(Refusal::plain(circle).into());
+        }
         if self.files.contains_key(path) {
             return Ok(());
         }
@@ -102,24 +104,26 @@ impl NginxTree {
             collect_includes(directive, &mut patterns);
         }
         self.files.insert(path.into(), file);
+        within.push(path.into());
         for pattern in patterns {
-            if self.included.contains_key(&pattern) {
-                continue;
-            }
-            if depth == DEEPEST {
-                let circle =
-                    format!("{} includes files within files, more than {DEEPEST} deep", path.display());
-                return Err(Refusal::plain(circle).into());
-            }
-            let paths = self.matching(&pattern).with_context(|| {
-                format!("could not read the files that {} includes as {pattern}", path.display())
-            })?;
-            self.included.insert(pattern, paths.clone());
-            for path in paths {
-                self.add(&path, depth + 1)?;
+            for included in self.included_by(path, pattern)? {
+                self.add(&included, within)?;
             }
         }
+        within.pop();
         Ok(())
+    }
+
+    /// The files that this `include` in the file at `path` means.
+    fn included_by(&mut self, path: &Path, pattern: String) -> Result<Vec<PathBuf>> {
+        if let Some(known) = self.included.get(&pattern) {
+            return Ok(known.clone());
+        }
+        let paths = self.matching(&pattern).with_context(|| {
+            format!("could not read the files that {} includes as {pattern}", path.display())
+        })?;
+        self.included.insert(pattern, paths.clone());
+        Ok(paths)
     }
 
     fn matching(&self, pattern: &str) -> Result<Vec<PathBuf>> {
@@ -286,6 +290,8 @@ mod tests {
         assert!(missing.starts_with("could not read F/gone: "), "{missing}");
         let brackets = refused(&[("nginx.conf", "include [ab].conf;")]);
         assert!(brackets.ends_with("include [ab].conf has brackets, which are not read here"), "{brackets}");
+        let circle = refused(&[("nginx.conf", "a;\ninclude conf.d/*;"), ("conf.d/one", "include conf.d/*;")]);
+        assert_eq!(circle, "F/conf.d/one includes itself, perhaps by way of other files");
         let lua = refused(&[("nginx.conf", "include a;"), ("a", "\ninit_by_lua_block { x = 1 }")]);
         assert_eq!(lua, "F/a:2: this is a block of Lua, which is not read here");
     }
