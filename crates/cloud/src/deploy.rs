@@ -82,13 +82,13 @@ impl<'a> Deployment<'a> {
         let text = format!("upload the functions ({} kB)", package.zip.len() / 1000);
         report_step(on_event, DeployStep::Upload, text);
         self.artefacts.upload(&package.key(), "application/zip", &package.zip).await?;
-        self.upload_template(on_event).await.map(drop)
+        self.upload_template(&self.template_key(), on_event).await
     }
 
-    /// Uploads the template, and returns whether it did. The template may already be in the bucket.
-    async fn upload_template(&self, on_event: OnEvent<'_>) -> Result<bool, CloudError> {
+    /// Uploads the template, unless it is already there.
+    async fn upload_template(&self, key: &str, on_event: OnEvent<'_>) -> Result<(), CloudError> {
         report_step(on_event, DeployStep::Upload, "upload the template");
-        self.artefacts.upload(&self.template_key(), "application/json", self.template.as_bytes()).await
+        self.artefacts.upload(key, "application/json", self.template.as_bytes()).await.map(drop)
     }
 }
 
@@ -146,14 +146,15 @@ impl Account {
         }
         self.refuse_lost_visitors(Some(&existing), config).await?;
         let (edge_firewall, mut changes) = EdgeStack::beside(&stack).changes(config).await?;
-        let content = deployment.content(self, Some(&existing), edge_firewall).await?;
-        // CloudFormation reads a template of this size only from a bucket.
-        let was_uploaded = deployment.upload_template(on_event).await?;
+        let mut content = deployment.content(self, Some(&existing), edge_firewall).await?;
+        // CloudFormation reads a template of this size only from a bucket. It has a name of its own there, because it goes at the end: a
+        // deployment that runs meanwhile needs its own.
+        let key = format!("dry-run/{}", deployment.template_key());
+        content.template = TemplateSource::Url(deployment.artefacts.url(&key));
+        deployment.upload_template(&key, on_event).await?;
         report_step(on_event, DeployStep::Plan, "let CloudFormation compute the changes");
         let of_room = change_set::preview(&stack, content, &existing).await;
-        if was_uploaded {
-            deployment.artefacts.delete_object(&deployment.template_key()).await?;
-        }
+        deployment.artefacts.delete_object(&key).await?;
         changes.extend(of_room?);
         Ok(Some(changes))
     }
