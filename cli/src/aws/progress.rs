@@ -12,7 +12,7 @@ use waitroom::RoomId;
 
 use crate::ending;
 use crate::exit::{Exit, Failure};
-use crate::printer::{LiveLine, say};
+use crate::printer::{LiveLine, note_above, say};
 use crate::runtime::asked_to_stop;
 
 /// Stops waiting for AWS on Ctrl-C. AWS completes the request that it was sent.
@@ -118,7 +118,7 @@ impl Shown {
         match event {
             DeployEvent::Step { text, .. } => {
                 under_way.clear();
-                self.print(text);
+                note_above(text);
                 self.step.lock().unwrap_or_else(PoisonError::into_inner).clone_from(text);
             }
             DeployEvent::Resource(resource) if resource.is_stack() => {}
@@ -127,13 +127,13 @@ impl Shown {
                 if resource.is_under_way() {
                     under_way.push(resource.name.clone());
                 } else {
-                    self.print(&line(resource));
+                    note_above(&line(resource));
                 }
             }
             DeployEvent::Warning { text, advice } => {
-                self.print(&format!("warning: {text}"));
+                note_above(&format!("warning: {text}"));
                 if let Some(advice) = advice {
-                    self.print(&format!("  {advice}"));
+                    note_above(&format!("  {advice}"));
                 }
             }
         }
@@ -147,11 +147,6 @@ impl Shown {
         // Short enough for a narrow terminal.
         let what: String = what.chars().take(70).collect();
         self.line.show(&format!("{}:{:02}  {what}", seconds / 60, seconds % 60));
-    }
-
-    fn print(&self, line: &str) {
-        self.line.show("");
-        eprintln!("{line}");
     }
 }
 

@@ -231,10 +231,10 @@ async fn visit_shop(room: Arc<Room>, throttles: bool) {
     }
 }
 
-/// Shows the state of the room on one line, and updates it every second.
+/// Shows the state of the room on one line, and updates it every second. A room without a terminal computes none.
 async fn keep_up(app: Arc<App>) {
     let line = LiveLine::new();
-    loop {
+    while line.is_shown() {
         if let Ok(status) = app.status().await {
             let alarming = refusals(&status).unwrap_or_default();
             line.show_facts_after(&alarming, &live_facts(&status, SystemClock.now()));

@@ -35,11 +35,16 @@ pub(crate) async fn lines(room: &OperatedRoom, first: Status, every: Duration, j
     say(&line(&last, json)?)?;
     let (mut looks, mut problem) = (ticks(every), None);
     loop {
-        tokio::select! {
-            _ = looks.tick() => {}
+        let look = async {
+            looks.tick().await;
+            room.watched_status().await
+        };
+        // Beside the whole look, which may take as long as the room does not answer.
+        let status = tokio::select! {
+            status = look => status,
             interrupted = tokio::signal::ctrl_c() => return Ok(interrupted?),
-        }
-        match room.watched_status().await {
+        };
+        match status {
             Ok(status) if status == last => {}
             Ok(status) => {
                 say(&line(&status, json)?)?;
