@@ -9,7 +9,7 @@ use clock::SystemClock;
 use serde_json::Value;
 use waitroom::ports::Clock;
 
-use crate::support::{Home, Local, even_on_a_busy_machine, text, web_server};
+use crate::support::{Home, Local, even_on_a_busy_machine, signal, text, web_server};
 
 fn command(room: &Local, more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_beekeeper"));
@@ -40,10 +40,6 @@ fn under_way_with(room: &Local, joined: u64, more: &[&str]) -> Child {
         std::thread::sleep(Duration::from_millis(50));
     }
     rehearsal
-}
-
-fn signal(process: &Child, name: &str) {
-    assert!(Command::new("kill").args([name, &process.id().to_string()]).status().unwrap().success());
 }
 
 #[test]

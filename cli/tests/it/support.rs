@@ -136,10 +136,8 @@ impl Local {
         self.process.id()
     }
 
-    /// Sends the room a signal like `-STOP`.
     pub(crate) fn signal(&self, name: &str) {
-        let pid = self.process.id().to_string();
-        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+        signal(&self.process, name);
     }
 
     /// Stops the room with Ctrl-C. Returns its directory and what it printed.
@@ -151,6 +149,11 @@ impl Local {
         let nowhere = tempfile::tempdir().unwrap();
         (std::mem::replace(&mut self.directory, nowhere), farewell)
     }
+}
+
+/// Sends a process a signal like `-STOP`.
+pub(crate) fn signal(process: &Child, name: &str) {
+    assert!(Command::new("kill").args([name, &process.id().to_string()]).status().unwrap().success());
 }
 
 impl Local {

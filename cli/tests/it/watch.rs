@@ -2,11 +2,15 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use http_contract::{Order, RoomUnderTest};
 use rexpect::process::WaitStatus;
 
-use crate::support::{Home, Local};
+use crate::support::{Home, Local, signal};
+
+/// Much less than a watcher waits for a room that does not answer.
+const PROMPTLY: Duration = Duration::from_secs(30);
 
 #[test]
 fn the_terminal_is_restored() {
@@ -43,4 +47,28 @@ fn without_a_terminal_it_prints_each_change() {
         watcher.kill().unwrap();
         watcher.wait().unwrap();
     }
+}
+
+#[test]
+fn ctrl_c_is_heard_while_the_room_does_not_answer() {
+    let room = Local::start(&[]);
+    let home = Home::new();
+    let mut command = home.command(&["status", "--local", "--watch", "--every", "1s", "--data"]);
+    let mut watcher = command.arg(room.directory.path()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(watcher.stdout.take().unwrap()).lines().map(Result::unwrap);
+    lines.next().unwrap();
+    // It has looked once more, so it listens for signals by now.
+    room.order(Order::Pause);
+    assert!(lines.by_ref().any(|line| line.contains(" paused, ")));
+    room.signal("-STOP");
+    std::thread::sleep(Duration::from_secs(3));
+    signal(&watcher, "-INT");
+    let until = Instant::now() + PROMPTLY;
+    while watcher.try_wait().unwrap().is_none() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let ended = watcher.try_wait().unwrap();
+    watcher.kill().unwrap();
+    room.signal("-CONT");
+    assert!(ended.is_some_and(|status| status.success()), "{ended:?}");
 }
