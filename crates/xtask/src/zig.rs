@@ -114,7 +114,7 @@ fn add_target(triple: &str) -> Result<()> {
 /// Panic messages contain the path of their source file. For our crates it is relative to the workspace. For other
 /// crates it would be in cargo's folder, so the program would differ from machine to machine and reveal where it was
 /// built.
-fn flags() -> Result<OsString> {
+pub(crate) fn flags() -> Result<OsString> {
     let mut flags = OsString::new();
     for (real, shown) in [(cargo_home()?, CARGO_HOME), (target(), TARGET)] {
         if !flags.is_empty() {
