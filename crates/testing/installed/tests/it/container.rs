@@ -16,8 +16,8 @@ static FETCHING: Mutex<()> = Mutex::new(());
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
-const ROOT: &str = "this test boots a Debian, so it needs root, mmdebstrap and systemd-nspawn: \
-    sudo apt install mmdebstrap systemd-container";
+const ROOT: &str = "this test boots a Debian, so it needs root, mmdebstrap, Debian's keys and systemd-nspawn: \
+    sudo apt install mmdebstrap debian-archive-keyring systemd-container";
 
 pub(crate) struct Container {
     machine: Child,
