@@ -20,10 +20,8 @@ const SCRIPTS: [&str; 3] = ["postinst", "prerm", "postrm"];
 pub(super) fn write(product: &Product, program: &[u8], architecture: &str, package: &Path) -> Result<()> {
     let mut tree = Tree::default();
     let ours = |name: &str| read(&root().join(OURS).join(name));
-    let control = String::from_utf8(ours("control")?)?
-        .replace("@VERSION@", &product.version)
-        .replace("@ARCHITECTURE@", architecture);
-    tree.add("DEBIAN/control", control);
+    let description = String::from_utf8(ours("control")?)?;
+    tree.add("DEBIAN/control", control(&description, &product.version, architecture));
     tree.add("DEBIAN/conffiles", "/etc/beekeeper/room.toml\n/etc/beekeeper/guard.toml\n");
     for script in SCRIPTS {
         tree.add_program(format!("DEBIAN/{script}"), ours(script)?);
@@ -59,4 +57,23 @@ pub(super) fn write(product: &Product, program: &[u8], architecture: &str, packa
     dpkg.args(["--root-owner-group", "-Zxz", "--build"]).arg(&folder).arg(package);
     run(dpkg.env("SOURCE_DATE_EPOCH", product.commit.time.to_string()))
         .context("dpkg-deb is needed for the .deb: apt install dpkg")
+}
+
+/// What dpkg reads of the package. To dpkg, 0.1.0-rc.1 is newer than 0.1.0, and 0.1.0~rc.1 is older.
+fn control(description: &str, version: &str, architecture: &str) -> String {
+    description.replace("@VERSION@", &version.replace('-', "~")).replace("@ARCHITECTURE@", architecture)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dpkg_takes_a_candidate_for_older_than_the_release() {
+        let description = include_str!("../../../../infra/release/deb/control");
+        for (version, line) in [("0.1.0", "Version: 0.1.0"), ("0.1.0-rc.1", "Version: 0.1.0~rc.1")] {
+            let filled = control(description, version, "amd64");
+            assert!(filled.lines().any(|found| found == line), "{filled}");
+        }
+    }
 }
