@@ -149,3 +149,19 @@ fn kubernetes_runs_what_compose_does() {
         assert_eq!(container, compose, "{service}");
     }
 }
+
+/// Without the guard nobody enters the shop, so it stays where it is too.
+#[test]
+fn kubernetes_moves_neither_pod_to_save_a_node() {
+    let templates: Vec<_> = KUBERNETES.split("\n  template:\n").skip(1).collect();
+    assert_eq!(templates.len(), 2);
+    for template in templates {
+        let (metadata, _) = template.split_once("\n    spec:\n").unwrap();
+        for annotation in [
+            "cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\"",
+            "karpenter.sh/do-not-disrupt: \"true\"",
+        ] {
+            assert!(metadata.lines().any(|line| line.trim() == annotation), "{annotation}:\n{metadata}");
+        }
+    }
+}
