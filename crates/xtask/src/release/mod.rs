@@ -52,6 +52,7 @@ impl ReleaseArguments {
     pub(crate) fn make(&self) -> Result<()> {
         fs::create_dir_all(folder())?;
         if self.complete {
+            check_pages(env!("CARGO_PKG_VERSION"))?;
             complete(&Commit::checked_out()?)
         } else if self.platform.is_empty() {
             everything().map(drop)
@@ -118,6 +119,27 @@ fn archives(platforms: &[Platform]) -> Result<(Product, Vec<Built>)> {
         archive(built, &product)?;
     }
     Ok((product, built))
+}
+
+/// Until the first release, these pages say to build from source. That stays true after a candidate, which is never the latest.
+fn check_pages(version: &str) -> Result<()> {
+    const NONE_YET: &str = "No release is published yet";
+
+    if version.contains('-') {
+        return Ok(());
+    }
+    let mut outdated = Vec::new();
+    for page in ["README.md", "docs/install.md", "docs/one-machine.md"] {
+        if String::from_utf8(read(&root().join(page))?)?.contains(NONE_YET) {
+            outdated.push(page);
+        }
+    }
+    ensure!(
+        outdated.is_empty(),
+        "{version} would be published with pages that say \"{NONE_YET}\": {}. Say there how to download it, commit that, and move the tag",
+        outdated.join(", ")
+    );
+    Ok(())
 }
 
 /// Where the files are that people download.
