@@ -61,16 +61,20 @@ fn the_page_of_nginx_reloads_when_hosting_md_says() {
     assert!(hosting.contains(&said), "{said}");
 }
 
-/// What dpkg runs after an upgrade, where systemd says this of the room's unit, and `beekeeper health` ends like that. Returns how it
-/// ended, and what it ran.
-fn upgraded(unit: &str, health: &str) -> (bool, Vec<String>) {
+/// What dpkg runs after an upgrade, where systemd says this of the room's unit and of the files of both units, and `beekeeper health`
+/// ends like that. Returns how it ended, and what it ran.
+fn upgraded(unit: &str, files: &str, health: &str) -> (bool, Vec<String>) {
     const SCRIPT: &str = include_str!("../../../infra/release/deb/postinst");
 
     let folder = tempfile::tempdir().unwrap();
     let [ran, room, script] = ["ran", "room.toml", "postinst"].map(|name| folder.path().join(name));
     fs::write(&room, "# data = \"/nowhere\"\ndata = \"/srv/room\" # ours\n").unwrap();
+    // Before version 254, systemd failed to restart what is masked, although it doesn't run.
+    let systemctl = format!(
+        "case \"$1 {files}\" in is-active*) echo {unit}; exit 3 ;; try-restart*masked*) exit 1 ;; esac"
+    );
     for (program, does) in [
-        ("systemctl", format!("[ $1 != is-active ] || echo {unit}")),
+        ("systemctl", systemctl),
         ("beekeeper", health.replace("RAN", ran.to_str().unwrap())),
         ("systemd-sysusers", String::new()),
         ("sleep", String::new()),
@@ -97,15 +101,17 @@ fn after_an_upgrade_the_guard_is_restarted_once_the_room_answers_and_not_before(
     const ASKED: &str = "beekeeper health --data /srv/room";
     const GUARD: &str = "systemctl try-restart beekeeper-guard.service";
 
-    let (well, ran) = upgraded("active", "[ $(grep -c ^beekeeper RAN) = 3 ]");
+    let (well, ran) = upgraded("active", "enabled enabled", "[ $(grep -c ^beekeeper RAN) = 3 ]");
     assert!(well, "it took the room a moment");
     assert_eq!(ran, [ROOM[0], ROOM[1], ASKED, "sleep 1", ASKED, "sleep 1", ASKED, GUARD]);
-    let (well, ran) = upgraded("activating", "exit 1");
+    let (well, ran) = upgraded("activating", "enabled enabled", "exit 1");
     assert!(!well && !ran.iter().any(|line| line == GUARD), "it refuses to start: {ran:?}");
     assert_eq!(ran.iter().filter(|line| *line == ASKED).count(), 10);
-    let (well, ran) = upgraded("inactive", "exit 1");
-    assert!(well, "there is no room on this machine, and maybe a guard");
-    assert_eq!(ran, [ROOM[0], ROOM[1], GUARD]);
+    for files in ["disabled enabled", "masked masked"] {
+        let (well, ran) = upgraded("inactive", files, "exit 1");
+        assert!(well, "there is no room on this machine, and maybe a guard: {files}");
+        assert_eq!(ran, [ROOM[0], ROOM[1], GUARD]);
+    }
 }
 
 /// Without a proxy that names them, all addresses are one: the command refuses a limit then.
