@@ -62,7 +62,7 @@ fn the_page_of_nginx_reloads_when_hosting_md_says() {
 }
 
 /// What dpkg runs after an upgrade, where systemd says this of the room's unit and of the files of both units, and `beekeeper health`
-/// ends like that. Returns how it ended, and what it ran.
+/// ends like that. Returns how it ended, and what it ran and then said.
 fn upgraded(unit: &str, files: &str, health: &str) -> (bool, Vec<String>) {
     const SCRIPT: &str = include_str!("../../../infra/release/deb/postinst");
 
@@ -71,7 +71,8 @@ fn upgraded(unit: &str, files: &str, health: &str) -> (bool, Vec<String>) {
     fs::write(&room, "# data = \"/nowhere\"\ndata = \"/srv/room\" # ours\n").unwrap();
     // Before version 254, systemd failed to restart what is masked, although it doesn't run.
     let systemctl = format!(
-        "case \"$1 {files}\" in is-active*) echo {unit}; exit 3 ;; try-restart*masked*) exit 1 ;; esac"
+        "case \"$1 {files}\" in is-active*) echo {unit}; exit 3 ;; is-enabled*) printf '%s\\n' {files}; exit 1 ;; \
+         try-restart*masked*) exit 1 ;; esac"
     );
     for (program, does) in [
         ("systemctl", systemctl),
@@ -91,7 +92,8 @@ fn upgraded(unit: &str, files: &str, health: &str) -> (bool, Vec<String>) {
     let ended =
         Command::new("sh").arg(&script).args(["configure", "0.0.9"]).env("PATH", path).output().unwrap();
     let ran = fs::read_to_string(ran).unwrap();
-    (ended.status.success(), ran.lines().skip(2).map(str::to_owned).collect())
+    let said = text(&ended.stdout);
+    (ended.status.success(), ran.lines().skip(2).chain(said.lines()).map(str::to_owned).collect())
 }
 
 #[test]
@@ -100,18 +102,28 @@ fn after_an_upgrade_the_guard_is_restarted_once_the_room_answers_and_not_before(
         ["systemctl try-restart beekeeper.service", "systemctl is-active beekeeper.service"];
     const ASKED: &str = "beekeeper health --data /srv/room";
     const GUARD: &str = "systemctl try-restart beekeeper-guard.service";
+    const ENABLED: &str = "systemctl is-enabled beekeeper.service beekeeper-guard.service";
 
     let (well, ran) = upgraded("active", "enabled enabled", "[ $(grep -c ^beekeeper RAN) = 3 ]");
     assert!(well, "it took the room a moment");
-    assert_eq!(ran, [ROOM[0], ROOM[1], ASKED, "sleep 1", ASKED, "sleep 1", ASKED, GUARD]);
+    assert_eq!(ran, [ROOM[0], ROOM[1], ASKED, "sleep 1", ASKED, "sleep 1", ASKED, GUARD, ENABLED]);
     let (well, ran) = upgraded("activating", "enabled enabled", "exit 1");
     assert!(!well && !ran.iter().any(|line| line == GUARD), "it refuses to start: {ran:?}");
     assert_eq!(ran.iter().filter(|line| *line == ASKED).count(), 10);
     for files in ["disabled enabled", "masked masked"] {
         let (well, ran) = upgraded("inactive", files, "exit 1");
         assert!(well, "there is no room on this machine, and maybe a guard: {files}");
-        assert_eq!(ran, [ROOM[0], ROOM[1], GUARD]);
+        assert_eq!(ran, [ROOM[0], ROOM[1], GUARD, ENABLED]);
     }
+}
+
+/// A package that was removed and comes back is to dpkg as one that is upgraded.
+#[test]
+fn where_neither_unit_is_enabled_the_package_says_what_comes_next() {
+    let says =
+        |files| upgraded("inactive", files, "exit 1").1.concat().contains("systemctl enable --now beekeeper");
+    let of_files = ["disabled disabled", "enabled disabled", "disabled enabled", "masked disabled"].map(says);
+    assert_eq!(of_files, [true, false, false, false]);
 }
 
 /// Without a proxy that names them, all addresses are one: the command refuses a limit then.
