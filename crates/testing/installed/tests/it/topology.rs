@@ -1,6 +1,8 @@
 //! What `docker compose up` starts, as processes of this machine: the program of this release and Caddy, with the shipped commands.
 
+use std::fs::File;
 use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -13,6 +15,7 @@ use crate::releases::Releases;
 
 const CADDYFILE: &str = include_str!("../../../../../infra/release/compose/Caddyfile");
 const COMPOSE: &str = include_str!("../../../../../infra/release/compose/compose.yaml");
+const INSTALL: &str = include_str!("../../../../../docs/install.md");
 const KUBERNETES: &str = include_str!("../../../../../infra/release/kubernetes.yaml");
 const TRY: &str = include_str!("../../../../../infra/release/compose/compose.override.yaml");
 
@@ -136,6 +139,22 @@ fn the_try_is_the_real_one_by_http() {
         });
         let tried = command_of(TRY, service).into_iter().filter(|argument| argument != "--http");
         assert_eq!(tried.collect::<Vec<_>>(), real.collect::<Vec<_>>(), "{service}");
+    }
+}
+
+/// In the containers root has no privileges, so it reads what everybody may read, whatever the umask of who unpacked it.
+#[test]
+fn caddy_can_read_what_was_unpacked_with_any_umask() {
+    let (_, unpack) = INSTALL.split_once("/beekeeper-compose.tar.gz | ").unwrap();
+    let line = format!("umask 077; {}", unpack.lines().next().unwrap());
+    let archive = File::open(workspace::target().join("release-files/beekeeper-compose.tar.gz")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut shell = Command::new("sh");
+    let unpacked = shell.args(["-c", &line]).current_dir(folder.path()).stdin(archive).status().unwrap();
+    assert!(unpacked.success());
+    for (path, expected) in [("Caddyfile", 0o644), ("shop", 0o755), ("shop/index.html", 0o644)] {
+        let found = folder.path().join("beekeeper-compose").join(path).metadata().unwrap();
+        assert_eq!(found.permissions().mode() & 0o777, expected, "{path}");
     }
 }
 
