@@ -129,89 +129,53 @@ pub enum AuditedChange {
     },
 }
 
-/// How the operator left the room before and after an order. What it has none of is left out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StateChange {
-    pub from: RoomState,
-    pub to: RoomState,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    from_opens: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    to_opens: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    from_closes: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    to_closes: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    from_ends: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    to_ends: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    from_then_off: bool,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    to_then_off: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    from_stock: Option<Stock>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    to_stock: Option<Stock>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    from_extra: Option<Extra>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    to_extra: Option<Extra>,
-    #[serde(default, skip_serializing_if = "Notice::is_empty")]
-    from_notice: Notice,
-    #[serde(default, skip_serializing_if = "Notice::is_empty")]
-    to_notice: Notice,
+/// A row for each part of a [`Standing`] that an entry may leave out: its name there, and its names before and after the change.
+macro_rules! state_change {
+    ($($part:ident: $type:ty, $from:ident $to:ident;)*) => {
+        /// How the operator left the room before and after an order. What it has none of is left out.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub struct StateChange {
+            pub from: RoomState,
+            pub to: RoomState,
+            $(
+                #[serde(default, skip_serializing_if = "is_default")]
+                $from: $type,
+                #[serde(default, skip_serializing_if = "is_default")]
+                $to: $type,
+            )*
+        }
+
+        impl StateChange {
+            pub fn new(before: Standing, after: Standing) -> Self {
+                Self { from: before.state, to: after.state, $($from: before.$part, $to: after.$part,)* }
+            }
+
+            pub fn before(&self) -> Standing {
+                Standing { state: self.from, $($part: self.$from.clone(),)* }
+            }
+
+            pub fn after(&self) -> Standing {
+                Standing { state: self.to, $($part: self.$to.clone(),)* }
+            }
+        }
+    };
+}
+
+state_change! {
+    opens: Option<Timestamp>, from_opens to_opens;
+    closes: Option<Timestamp>, from_closes to_closes;
+    ends: Option<Timestamp>, from_ends to_ends;
+    then_off: bool, from_then_off to_then_off;
+    stock: Option<Stock>, from_stock to_stock;
+    extra: Option<Extra>, from_extra to_extra;
+    notice: Notice, from_notice to_notice;
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl StateChange {
-    pub fn new(before: Standing, after: Standing) -> Self {
-        Self {
-            from: before.state,
-            to: after.state,
-            from_opens: before.opens,
-            to_opens: after.opens,
-            from_closes: before.closes,
-            to_closes: after.closes,
-            from_ends: before.ends,
-            to_ends: after.ends,
-            from_then_off: before.then_off,
-            to_then_off: after.then_off,
-            from_stock: before.stock,
-            to_stock: after.stock,
-            from_extra: before.extra,
-            to_extra: after.extra,
-            from_notice: before.notice,
-            to_notice: after.notice,
-        }
-    }
-
-    pub fn before(&self) -> Standing {
-        Standing {
-            state: self.from,
-            opens: self.from_opens,
-            closes: self.from_closes,
-            ends: self.from_ends,
-            then_off: self.from_then_off,
-            stock: self.from_stock,
-            extra: self.from_extra,
-            notice: self.from_notice.clone(),
-        }
-    }
-
-    pub fn after(&self) -> Standing {
-        Standing {
-            state: self.to,
-            opens: self.to_opens,
-            closes: self.to_closes,
-            ends: self.to_ends,
-            then_off: self.to_then_off,
-            stock: self.to_stock,
-            extra: self.to_extra,
-            notice: self.to_notice.clone(),
-        }
-    }
-
     /// How a room that stands like this stands after the change. `None` unless it stands as before the change, or as that has become by
     /// itself since: at an instant ahead, by selling its stock, or because nobody waited any more. What would have come about after
     /// the change too is not taken from it: a room that sold its stock stays ended if the change left it that stock.

@@ -12,9 +12,3 @@ pub struct Notice {
     #[serde(default)]
     pub link: Option<WebUrl>,
 }
-
-impl Notice {
-    pub fn is_empty(&self) -> bool {
-        self.text.as_str().is_empty() && self.link.is_none()
-    }
-}
