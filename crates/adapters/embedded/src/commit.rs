@@ -346,7 +346,7 @@ impl Committer {
     ) -> Result<Committed, TableError> {
         let shared = &self.shared;
         let epoch = shared.kept_room().epoch;
-        let mut draft = Draft::new(transaction, epoch, shared.line(), shared.format());
+        let mut draft = Draft::new(transaction, epoch, shared.line());
         for change in changes {
             match change {
                 // Nobody heard of this place: while the disk stalled, its visitor was told to come again, or closed the tab. It

@@ -30,7 +30,7 @@ pub(crate) struct Draft<'tx> {
     after: Committed,
 }
 
-/// What is counted of the line in memory, because to count it in the file means to read all of it.
+/// What is kept of the line in memory: polls ask for it, and to count it in the file means to read all of it.
 #[derive(Clone, Copy)]
 pub(crate) struct LineInMemory {
     pub(crate) waiting: u64,
@@ -38,34 +38,22 @@ pub(crate) struct LineInMemory {
     pub(crate) next_in_line: u64,
     /// How many have joined in this epoch.
     pub(crate) joined: u64,
+    pub(crate) progress: LineProgress,
+    pub(crate) format: Format,
 }
 
 /// What changes in memory after a commit.
 pub(crate) struct Committed {
     pub(crate) line: LineInMemory,
-    pub(crate) format: Format,
     pub(crate) begins_epoch: bool,
     pub(crate) room: Option<Arc<Room>>,
-    pub(crate) progress: Option<LineProgress>,
     /// How many were taken of these stocks, by their orders.
     pub(crate) taken: BTreeMap<u64, u32>,
 }
 
 impl<'tx> Draft<'tx> {
-    pub(crate) fn new(
-        transaction: &'tx WriteTransaction,
-        epoch: Epoch,
-        line: LineInMemory,
-        format: Format,
-    ) -> Self {
-        let after = Committed {
-            line,
-            format,
-            begins_epoch: false,
-            room: None,
-            progress: None,
-            taken: BTreeMap::new(),
-        };
+    pub(crate) fn new(transaction: &'tx WriteTransaction, epoch: Epoch, line: LineInMemory) -> Self {
+        let after = Committed { line, begins_epoch: false, room: None, taken: BTreeMap::new() };
         let end = LineEnd::new(line.next_in_line);
         Self { tables: Tables::of(transaction), end, epoch, next_ticket: None, after }
     }
@@ -256,7 +244,7 @@ impl<'tx> Draft<'tx> {
 
     pub(crate) fn set_progress(&mut self, progress: LineProgress) -> Result<(), TableError> {
         self.tables.write(single::PROGRESS, &progress)?;
-        self.after.progress = Some(progress);
+        self.after.line.progress = progress;
         Ok(())
     }
 
@@ -293,10 +281,10 @@ impl<'tx> Draft<'tx> {
                 self.tables.write(single::NEXT_TICKET, &next)?;
             }
             self.tables.write(single::JOINED, &self.after.line.joined)?;
-            if self.after.format != Format::CURRENT {
+            if self.after.line.format != Format::CURRENT {
                 // From here on, a program of before must not read it.
                 self.tables.write(single::FORMAT, &Format::CURRENT)?;
-                self.after.format = Format::CURRENT;
+                self.after.line.format = Format::CURRENT;
             }
         }
         self.after.line.next_in_line = self.end.next();

@@ -15,14 +15,6 @@ impl Format {
     pub(crate) const CURRENT: Self = Self(2);
     const READ: RangeInclusive<u32> = 1..=Self::CURRENT.0;
 
-    pub(crate) fn numbered(number: u32) -> Self {
-        Self(number)
-    }
-
-    pub(crate) fn number(self) -> u32 {
-        self.0
-    }
-
     /// The format of this file, if it can be read.
     pub(crate) fn of(singles: &impl ReadableTable<&'static str, &'static [u8]>) -> Result<Self, TableError> {
         match read_single::<Self>(singles, single::FORMAT)? {

@@ -168,7 +168,7 @@ impl EmbeddedStore {
 
     /// How many have joined in this epoch.
     pub fn joined_so_far(&self) -> u64 {
-        self.shared.joined()
+        self.shared.line().joined
     }
 
     /// The status of the line, as polls publish it.
@@ -182,8 +182,9 @@ impl EmbeddedStore {
     }
 
     fn status_of(&self, room: &Room) -> LineStatus {
+        let line = self.shared.line();
         let left = room.stock.map(|stock| self.shared.left(stock));
-        LineStatus::of(room, self.shared.progress().reach(), self.shared.waiting(), left)
+        LineStatus::of(room, line.progress.reach(), line.waiting, left)
     }
 
     /// Changes the room, increases its version, and returns the room before and after. Each note becomes an entry of the audit
@@ -262,7 +263,7 @@ impl EmbeddedStore {
 
 impl fmt::Debug for EmbeddedStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EmbeddedStore").field("waiting", &self.shared.waiting()).finish_non_exhaustive()
+        f.debug_struct("EmbeddedStore").field("waiting", &self.shared.line().waiting).finish_non_exhaustive()
     }
 }
 

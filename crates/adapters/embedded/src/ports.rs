@@ -212,7 +212,7 @@ fn receive(
 
 impl LineLength for EmbeddedStore {
     async fn waiting(&self) -> PortResult<u64> {
-        Ok(self.shared.waiting())
+        Ok(self.shared.line().waiting)
     }
 
     async fn issued(&self) -> PortResult<IssuedTickets> {
@@ -221,7 +221,7 @@ impl LineLength for EmbeddedStore {
     }
 
     async fn joined(&self) -> PortResult<Option<u64>> {
-        Ok(Some(self.shared.joined()))
+        Ok(Some(self.shared.line().joined))
     }
 }
 
@@ -542,11 +542,11 @@ impl Slices for EmbeddedStore {
 
 impl StatusBoard for EmbeddedStore {
     async fn reach(&self) -> PortResult<LineReach> {
-        Ok(self.shared.progress().reach())
+        Ok(self.shared.line().progress.reach())
     }
 
     async fn progress(&self) -> PortResult<LineProgress> {
-        Ok(self.shared.progress())
+        Ok(self.shared.line().progress)
     }
 
     async fn overtake(&self, plan: u64, overtaken: u64) -> PortResult<()> {

@@ -148,7 +148,7 @@ fn merge_tables(
         }
     } else {
         let entered = Some(replaced.shared.entered.load(Ordering::Relaxed));
-        let (released, waiting) = (later.progress.released, replaced.shared.waiting());
+        let (released, waiting) = (later.progress.released, replaced.shared.line().waiting);
         let closing = LineCounts { joined: later.joined, released, entered, waiting };
         tables.close(LineTotals::of(&other, (replaced.shared.now)(), closing), later.next_ticket)?;
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
@@ -45,12 +45,8 @@ pub(crate) struct SharedState {
     pub(crate) over: Mutex<RecentPlans<HashSet<u16>>>,
     room: RwLock<KeptRoom>,
     pub(crate) valve_changed: Notify,
-    reached: AtomicU64,
-    overtaken: AtomicU64,
-    disorder: AtomicU64,
-    released: AtomicU64,
-    waiting: AtomicU64,
-    joined: AtomicU64,
+    /// Only the committer changes it, each time as a whole.
+    line: RwLock<LineInMemory>,
     pub(crate) entered: AtomicU64,
     /// Up to when the time of the doors' permits is used up.
     pub(crate) used: Mutex<UsedTime>,
@@ -58,8 +54,6 @@ pub(crate) struct SharedState {
     pub(crate) newcomers: Mutex<BTreeMap<Timestamp, u64>>,
     /// How many were taken of each stock, by its order.
     taken: RwLock<BTreeMap<u64, u32>>,
-    next_in_line: AtomicU64,
-    format: AtomicU32,
     pub(crate) next_ticket: AtomicU64,
     /// When a ticket was leased last, in milliseconds; 0 if that was before this process.
     pub(crate) leased_at: AtomicU64,
@@ -124,6 +118,8 @@ impl SharedState {
     ) -> Result<Self, redb::Error> {
         // What the process before has used is not known.
         let begun = UsedTime::at(now());
+        let progress = LineProgress::default();
+        let line = LineInMemory { waiting: 0, next_in_line: 0, joined: 0, progress, format: Format::CURRENT };
         let shared = Self {
             database: DatabaseHandle(RwLock::new(None)),
             open,
@@ -136,18 +132,11 @@ impl SharedState {
             over: Mutex::default(),
             room: RwLock::new(KeptRoom::ordered(Arc::new(first))),
             valve_changed: Notify::new(),
-            reached: AtomicU64::new(0),
-            overtaken: AtomicU64::new(0),
-            disorder: AtomicU64::new(0),
-            released: AtomicU64::new(0),
-            waiting: AtomicU64::new(0),
-            joined: AtomicU64::new(0),
+            line: RwLock::new(line),
             entered: AtomicU64::new(0),
             used: Mutex::new(begun),
             newcomers: Mutex::default(),
             taken: RwLock::default(),
-            next_in_line: AtomicU64::new(0),
-            format: AtomicU32::new(Format::CURRENT.number()),
             next_ticket: AtomicU64::new(1),
             leased_at: AtomicU64::new(0),
             write_failure: RwLock::new(None),
@@ -178,7 +167,7 @@ impl SharedState {
     fn load(&self, database: &Database) -> Result<(), TableError> {
         let transaction = database.begin_read()?;
         let singles = transaction.open_table(SINGLE)?;
-        self.format.store(Format::of(&singles)?.number(), Ordering::Relaxed);
+        let format = Format::of(&singles)?;
         if let Some(room) = read_single::<Room>(&singles, single::ROOM)? {
             if self.kept_room().epoch != room.epoch {
                 // A reset whose transaction failed, but was committed: as in `apply`.
@@ -188,18 +177,15 @@ impl SharedState {
             // Perhaps that of an order whose transaction failed, but was committed.
             self.replace_room(Arc::new(room));
         }
-        let progress: Option<LineProgress> = read_single(&singles, single::PROGRESS)?;
-        let progress = progress.unwrap_or_default();
-        self.set_progress(progress);
+        let progress: LineProgress = read_single(&singles, single::PROGRESS)?.unwrap_or_default();
         let next_ticket = read_single(&singles, single::NEXT_TICKET)?.unwrap_or(1);
         self.next_ticket.fetch_max(next_ticket, Ordering::Relaxed);
         let line = transaction.open_table(LINE)?;
-        self.next_in_line.fetch_max(line::end(&line)?, Ordering::Relaxed);
+        let next_in_line = line::end(&line)?.max(self.line().next_in_line);
         let waiting = line::count(&line)?;
-        self.waiting.store(waiting, Ordering::Relaxed);
-        let joined = read_single(&singles, single::JOINED)?;
-        // A file that was written before those who join were counted.
-        self.joined.store(joined.unwrap_or(progress.released + waiting), Ordering::Relaxed);
+        // A file that was written before those who join were counted has no number of them.
+        let joined = read_single(&singles, single::JOINED)?.unwrap_or(progress.released + waiting);
+        *self.line.write() = LineInMemory { waiting, next_in_line, joined, progress, format };
         if let Some(stocks) = open_if_any(&transaction, STOCK)? {
             for record in stocks.iter()? {
                 let (order, taken) = record?;
@@ -230,15 +216,8 @@ impl SharedState {
         if let Some(room) = committed.room {
             self.replace_room(room);
         }
-        if let Some(progress) = committed.progress {
-            self.set_progress(progress);
-        }
         self.taken.write().extend(committed.taken);
-        let LineInMemory { waiting, next_in_line, joined } = committed.line;
-        self.waiting.store(waiting, Ordering::Relaxed);
-        self.joined.store(joined, Ordering::Relaxed);
-        self.next_in_line.store(next_in_line, Ordering::Relaxed);
-        self.format.store(committed.format.number(), Ordering::Relaxed);
+        *self.line.write() = committed.line;
         if self.trouble.lock().take().is_some() {
             tracing::info!("the store can write again; visitors join the line as before");
         }
@@ -302,43 +281,13 @@ impl SharedState {
         room
     }
 
-    pub(crate) fn progress(&self) -> LineProgress {
-        LineProgress {
-            reached: self.reached.load(Ordering::Relaxed),
-            overtaken: self.overtaken.load(Ordering::Relaxed),
-            released: self.released.load(Ordering::Relaxed),
-            disorder: self.disorder.load(Ordering::Relaxed),
-        }
-    }
-
-    fn set_progress(&self, progress: LineProgress) {
-        self.reached.store(progress.reached, Ordering::Relaxed);
-        self.overtaken.store(progress.overtaken, Ordering::Relaxed);
-        self.released.store(progress.released, Ordering::Relaxed);
-        self.disorder.store(progress.disorder, Ordering::Relaxed);
-    }
-
     /// How many are left of a stock.
     pub(crate) fn left(&self, stock: Stock) -> u32 {
         stock.size.get().saturating_sub(self.taken.read().get(&stock.order).copied().unwrap_or_default())
     }
 
-    pub(crate) fn waiting(&self) -> u64 {
-        self.waiting.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn joined(&self) -> u64 {
-        self.joined.load(Ordering::Relaxed)
-    }
-
-    /// The line, for the next change of it.
     pub(crate) fn line(&self) -> LineInMemory {
-        let next_in_line = self.next_in_line.load(Ordering::Relaxed);
-        LineInMemory { waiting: self.waiting(), next_in_line, joined: self.joined() }
-    }
-
-    pub(crate) fn format(&self) -> Format {
-        Format::numbered(self.format.load(Ordering::Relaxed))
+        *self.line.read()
     }
 }
 
