@@ -55,27 +55,31 @@ impl MinuteLog for EmbeddedStore {
 
 /// From this minute on, after the last record before it, and the last ones of other epochs: a restore may have brought one back.
 fn read_minutes(transaction: &ReadTransaction, since: u64) -> Result<Vec<MinuteRecord>, TableError> {
-    let mut found = Vec::new();
+    // Each with the minute before which its waits are in another table.
+    let mut found: Vec<(MinuteRecord, u64)> = Vec::new();
     if let Some(closing) = open_if_any(transaction, CLOSING)? {
         // Those before it are few, one for each time that a line ended.
         for record in closing.iter()? {
-            found.push(Found::Closing(from_json(record?.1.value(), "closing")?));
+            let record: MinuteRecord = from_json(record?.1.value(), "closing")?;
+            // It has those of its own minute.
+            found.push((record, minute_of(&record)));
         }
     }
     if let Some(minutes) = open_if_any(transaction, MINUTE)? {
         let before = minutes.range(..since)?.next_back();
         for record in before.into_iter().chain(minutes.range(since..)?) {
-            let (number, totals) = record?;
-            found.push(Found::Minute(number.value(), from_json(totals.value(), "minute")?));
+            let totals = from_json(record?.1.value(), "minute")?;
+            let record = MinuteRecord { totals, longest_wait: None };
+            found.push((record, minute_of(&record) + 1));
         }
     }
-    found.sort_by_key(Found::at);
+    found.sort_by_key(|(record, _)| record.totals.at);
     let mut epochs = Vec::new();
-    let first = found.partition_point(|found| found.number() < since);
+    let first = found.partition_point(|(record, _)| minute_of(record) < since);
     let later = found.split_off(first);
-    let is_last = |found: &Found| {
-        let is_last = !epochs.contains(&found.totals().epoch);
-        epochs.push(found.totals().epoch);
+    let is_last = |(record, _): &(MinuteRecord, u64)| {
+        let is_last = !epochs.contains(&record.totals.epoch);
+        epochs.push(record.totals.epoch);
         is_last
     };
     let mut before: Vec<_> = found.into_iter().rev().filter(is_last).collect();
@@ -83,15 +87,10 @@ fn read_minutes(transaction: &ReadTransaction, since: u64) -> Result<Vec<MinuteR
     let waits = open_if_any(transaction, LONGEST_WAIT)?;
     let mut records = Vec::new();
     let mut unreported = 0;
-    for found in before.into_iter().chain(later) {
-        let number = found.number();
+    for (mut record, to) in before.into_iter().chain(later) {
+        let minute = minute_of(&record);
         // Nobody needs the waits of the record before `since`.
-        let from = if number < since { number } else { unreported };
-        // Those of its own minute are in the closing record.
-        let (mut record, to) = match found {
-            Found::Minute(_, totals) => (MinuteRecord { totals, longest_wait: None }, number + 1),
-            Found::Closing(record) => (record, number),
-        };
+        let from = if minute < since { minute } else { unreported };
         if let Some(waits) = &waits {
             for wait in waits.range(from..to.max(from))? {
                 record.longest_wait = record.longest_wait.max(Some(wait?.1.value()));
@@ -103,28 +102,6 @@ fn read_minutes(transaction: &ReadTransaction, since: u64) -> Result<Vec<MinuteR
     Ok(records)
 }
 
-/// A record of the history. The one of a minute has its waits in another table.
-enum Found {
-    Minute(u64, LineTotals),
-    Closing(MinuteRecord),
-}
-
-impl Found {
-    fn totals(&self) -> &LineTotals {
-        match self {
-            Self::Minute(_, totals) => totals,
-            Self::Closing(record) => &record.totals,
-        }
-    }
-
-    fn at(&self) -> Timestamp {
-        self.totals().at
-    }
-
-    fn number(&self) -> u64 {
-        match self {
-            Self::Minute(number, _) => *number,
-            Self::Closing(record) => MinuteRecord::number(record.totals.at),
-        }
-    }
+fn minute_of(record: &MinuteRecord) -> u64 {
+    MinuteRecord::number(record.totals.at)
 }
