@@ -259,10 +259,6 @@ impl LiveSessions for FileSessions {
         Ok(())
     }
 
-    fn count(&self, now: u64) -> Option<usize> {
-        self.sessions.count(now)
-    }
-
     fn counts(&self, now: u64, last: u64) -> Option<SessionCounts> {
         self.sessions.counts(now, last)
     }
@@ -314,7 +310,7 @@ mod tests {
         assert!(store.keep("a", second, NOW + 900).await.unwrap());
         let used = store.open("a", session(3, NOW + 60), OneSession::Newest, NOW + 901).await.unwrap();
         assert_eq!(used, Opening::Used);
-        assert_eq!(store.count(NOW + 901), Some(1));
+        assert_eq!(store.counts(NOW + 901, 0).unwrap().live, 1);
     }
 
     /// A line has no format: later versions may only add words at its end.

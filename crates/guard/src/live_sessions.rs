@@ -103,13 +103,8 @@ pub trait LiveSessions: Send + Sync {
         now: u64,
     ) -> impl Future<Output = Result<(), SessionsFault>> + Send;
 
-    /// How many sessions are live, for monitoring. None if that is not known.
-    fn count(&self, _now: u64) -> Option<usize> {
-        None
-    }
-
     /// The sessions that are live, and those that were opened in the last so many seconds. None if that is not known, and then the
-    /// guard cannot tell a room how many visitors are in the shop.
+    /// guard can tell neither monitoring nor a room how many visitors are in the shop.
     fn counts(&self, _now: u64, _last: u64) -> Option<SessionCounts> {
         None
     }
@@ -299,10 +294,6 @@ impl LiveSessions for MemorySessions {
         Ok(())
     }
 
-    fn count(&self, now: u64) -> Option<usize> {
-        Some(self.0.lock().sessions.values().filter(|session| session.is_live(now)).count())
-    }
-
     fn counts(&self, now: u64, last: u64) -> Option<SessionCounts> {
         let mut counts = SessionCounts::default();
         for session in self.0.lock().sessions.values() {
@@ -355,7 +346,7 @@ mod tests {
         assert_eq!(store.keep_now("a", first, NOW + 61), Keeping::Refused, "it was ended");
         assert_ne!(store.keep_now("a", second, NOW + 61), Keeping::Refused);
         assert_eq!(store.open_now("b", first, OneSession::Newest, NOW), Opening::Opened, "another visitor");
-        assert_eq!(store.count(NOW + 61), Some(2));
+        assert_eq!(store.counts(NOW + 61, 0).unwrap().live, 2);
     }
 
     #[test]

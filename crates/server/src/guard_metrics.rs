@@ -66,8 +66,8 @@ impl<L: LiveSessions, C: RoomClient> GuardMonitor<L, C> {
             text.line(name, &format!("{{outcome=\"{word}\"}}"), count.load(Ordering::Relaxed));
         }
         text.histogram("beekeeper_guard_seconds", "How long a decision took.", &self.metrics.took);
-        if let Some(live) = self.guard.sessions().count(now) {
-            text.gauge("beekeeper_guard_sessions", "Live sessions.", as_f64(live as u64));
+        if let Some(counts) = self.guard.sessions().counts(now, 0) {
+            text.gauge("beekeeper_guard_sessions", "Live sessions.", as_f64(counts.live));
         }
         let keys = self.guard.keys().count();
         text.gauge("beekeeper_guard_keys", "Keys of the room that are known.", as_f64(keys as u64));
