@@ -149,19 +149,12 @@ fn app(
     metrics: Option<Arc<AnswerMetrics>>,
 ) -> App {
     let scheme = if room.url.as_url().scheme() == "https" { Scheme::Https } else { Scheme::PlainLocalhost };
-    let mut app = App::new(store.clone(), scheme, &local.design.page(&room.settings.title))
-        .with_minute(arguments.minute);
-    if shows_preview(arguments) {
-        app = app.with_preview(Preview(local.page));
-    }
-    if let Some(places) = arguments.join_limit {
-        let proxies = TrustedProxies::new(arguments.trust_proxy.clone());
-        app = app.with_join_limit(JoinLimit::new(places, proxies));
-    }
-    if let Some(metrics) = metrics {
-        app = app.with_metrics(metrics);
-    }
-    app
+    let limit = |places| JoinLimit::new(places, TrustedProxies::new(arguments.trust_proxy.clone()));
+    App::new(store.clone(), scheme, &local.design.page(&room.settings.title))
+        .with_minute(arguments.minute)
+        .with_preview(shows_preview(arguments).then_some(Preview(local.page)))
+        .with_join_limit(arguments.join_limit.map(limit))
+        .with_metrics(metrics)
 }
 
 /// There is no preview at a public URL, because visitors could mistake it for the room.

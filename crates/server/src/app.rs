@@ -64,20 +64,20 @@ impl App {
 
     /// Limits how many places one address takes.
     #[must_use]
-    pub fn with_join_limit(self, limit: JoinLimit) -> Self {
-        Self { limit: Some(limit), ..self }
+    pub fn with_join_limit(self, limit: Option<JoinLimit>) -> Self {
+        Self { limit, ..self }
     }
 
     /// Also counts what is answered, and how long it takes.
     #[must_use]
-    pub fn with_metrics(self, metrics: Arc<AnswerMetrics>) -> Self {
-        Self { metrics: Some(metrics), ..self }
+    pub fn with_metrics(self, metrics: Option<Arc<AnswerMetrics>>) -> Self {
+        Self { metrics, ..self }
     }
 
     /// Also serves `/preview/`, which is for the designer of the page and not for visitors.
     #[must_use]
-    pub fn with_preview(self, preview: Preview) -> Self {
-        Self { preview: Some(preview), ..self }
+    pub fn with_preview(self, preview: Option<Preview>) -> Self {
+        Self { preview, ..self }
     }
 
     /// Creates the signing keys if there are none, so that they exist before the first visitor needs them.
