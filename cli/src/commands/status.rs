@@ -50,7 +50,7 @@ mod tests {
     use control::AlarmMailState;
     use control::example::suffering;
     use document::words;
-    use waitroom::RoomState;
+    use waitroom::{Refusals, RoomState};
 
     use super::*;
 
@@ -132,7 +132,7 @@ shop           https://shop.example/sale
     fn a_status_says_first_and_in_red_that_visitors_are_refused() {
         let mut status = suffering();
         let reason = "could not put a visitor in line: the disk of /srv/room is full".to_owned();
-        status.refusals = Some(control::Refusals { requests: 36_251, since: NOW, reason });
+        status.refusals = Some(Refusals { requests: 36_251, since: NOW, reason });
         let text = text(&status, NOW, Colours::Ansi);
         let line = text.lines().nth(1).unwrap();
         assert!(

@@ -168,7 +168,7 @@ mod tests {
     use control::example::{minute_record, suffering};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
-    use waitroom::{AuditEntry, AuditedChange, Author, MinuteRecord, Rate, Stretch, Timestamp};
+    use waitroom::{AuditEntry, AuditedChange, Author, MinuteRecord, Rate, Refusals, Stretch, Timestamp};
 
     use super::*;
 
@@ -266,7 +266,7 @@ mod tests {
     fn a_room_that_refuses_visitors_says_so_in_red() {
         let mut course = watched();
         let refused = |reason: &str| {
-            Some(control::Refusals { requests: 36_251, since: Timestamp::default(), reason: reason.into() })
+            Some(Refusals { requests: 36_251, since: Timestamp::default(), reason: reason.into() })
         };
         course.latest.refusals = refused("the disk of /srv/room is full");
         course.latest.limited = refused("203.0.113.9 took too many places");

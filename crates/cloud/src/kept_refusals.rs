@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use control::Refusals;
 use tokio::sync::Mutex;
+use waitroom::Refusals;
 
 /// What was refused lately, or why nobody knows.
 pub(crate) type LatelyRefused = Result<Option<Refusals>, String>;

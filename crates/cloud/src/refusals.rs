@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use aws_sdk_cloudwatch::types::{MetricDataQuery, MetricDataResult};
 use config::EdgeSetting;
-use control::Refusals;
-use waitroom::{RoomId, Timestamp};
+use waitroom::{Refusals, RoomId, Timestamp};
 
 use crate::entered::{sums, sums_of};
 use crate::kept_refusals::LatelyRefused;

@@ -33,8 +33,8 @@ use waitroom::ports::{
     StatusBoard, Store, TicketCounter, TokenSource, TurnoutCount, within,
 };
 use waitroom::{
-    Admission, AdmittedBy, DoorPermits, Epoch, HelpCall, HelpCode, Place, Room, Scheme, SliceId, Ticket,
-    TicketBlock, Timestamp, Token,
+    Admission, AdmittedBy, DoorPermits, Epoch, HelpCall, HelpCode, Place, Refusals, Room, Scheme, SliceId,
+    Ticket, TicketBlock, Timestamp, Token,
 };
 
 pub use answer::DoorAnswer;
@@ -47,7 +47,7 @@ pub use pass_keys::MakeKeys;
 use pass_keys::PassKeys;
 use proofs::{KeysOf, Proofs};
 use recent_passes::RecentPasses;
-pub use refusals::{RecentRefusals, RefusalLog};
+pub use refusals::RefusalLog;
 use request::CountedPlace;
 pub use request::{DoorRequest, PlaceLimit};
 pub use tokens::SystemTokens;
@@ -162,7 +162,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     }
 
     /// The requests that the door refused lately because it could not answer them.
-    pub fn recent_refusals(&self) -> Option<RecentRefusals> {
+    pub fn recent_refusals(&self) -> Option<Refusals> {
         self.refusals.recent(self.clock.now())
     }
 

@@ -2,7 +2,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use waitroom::{Timestamp, with_causes};
+use waitroom::{Refusals, Timestamp, with_causes};
 
 /// Logs refused requests without flooding the log, and remembers the latest for the operator's status.
 ///
@@ -11,16 +11,6 @@ use waitroom::{Timestamp, with_causes};
 /// once.
 #[derive(Debug, Default)]
 pub struct RefusalLog(Mutex<RefusalCounts>);
-
-/// The refusals of this minute and the one before.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecentRefusals {
-    pub requests: u64,
-    /// When the first one was, which may be longer ago: no two minutes without one have passed since.
-    pub since: Timestamp,
-    /// Why the latest request was refused, with every cause.
-    pub reason: String,
-}
 
 #[derive(Debug, Default)]
 struct RefusalCounts {
@@ -55,7 +45,7 @@ impl RefusalLog {
     }
 
     /// What was refused in this minute and the one before. `None` if nothing was, or if it is over.
-    pub fn recent(&self, now: Timestamp) -> Option<RecentRefusals> {
+    pub fn recent(&self, now: Timestamp) -> Option<Refusals> {
         let refused = self.0.lock();
         let recent = refused.recent.as_ref()?;
         let requests = match minutes_since(recent.last, now)? {
@@ -63,7 +53,7 @@ impl RefusalLog {
             1 => recent.in_last_minute,
             _ => return None,
         };
-        Some(RecentRefusals { requests, since: recent.since, reason: recent.reason.clone() })
+        Some(Refusals { requests, since: recent.since, reason: recent.reason.clone() })
     }
 
     /// A place was stored.

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clock::SystemClock;
-use control::{Refusals, Status};
+use control::Status;
 use embedded::{EmbeddedStore, WriteTrouble};
 use http_body_util::{BodyExt, Collected, Limited};
 use hyper::body::Incoming;
 use hyper::{HeaderMap, Request, StatusCode};
 use page::Page;
 use pass::GuardReport;
-use producer::{DoorRequest, PlaceLimit, Producer, ProducerError, RecentRefusals, RefusalLog, SystemTokens};
+use producer::{DoorRequest, PlaceLimit, Producer, ProducerError, RefusalLog, SystemTokens};
 use routes::{Handler, HttpResponse, Reads, Route, cookies, respond};
 use tokio::time::timeout;
 use tracing::{Instrument, Level, Span};
-use waitroom::Scheme;
 use waitroom::ports::{Clock, PortResult, RoomReader};
+use waitroom::{Refusals, Scheme};
 
 use crate::connections::{HttpService, request_id};
 use crate::files::Files;
@@ -240,9 +240,7 @@ impl HttpService for App {
 }
 
 /// Before anybody comes, the room's own writes show whether anybody could join.
-fn refusals(recent: Option<RecentRefusals>, trouble: Option<WriteTrouble>) -> Option<Refusals> {
-    let recent =
-        recent.map(|RecentRefusals { requests, since, reason }| Refusals { requests, since, reason });
+fn refusals(recent: Option<Refusals>, trouble: Option<WriteTrouble>) -> Option<Refusals> {
     recent.or_else(|| trouble.map(|WriteTrouble { since, reason }| Refusals { requests: 0, since, reason }))
 }
 
@@ -262,10 +260,10 @@ mod tests {
     fn a_store_that_cannot_write_is_told_even_if_nobody_was_refused() {
         let (since, earlier) = (Timestamp::from_millis(2000), Timestamp::from_millis(1000));
         let full = || Some(WriteTrouble { since: earlier, reason: "the disk is full".into() });
-        let recent = RecentRefusals { requests: 7, since, reason: "could not join: the disk is full".into() };
         let told = |requests, since, reason: &str| Some(Refusals { requests, since, reason: reason.into() });
+        let recent = told(7, since, "could not join: the disk is full");
         assert_eq!(refusals(None, None), None);
         assert_eq!(refusals(None, full()), told(0, earlier, "the disk is full"));
-        assert_eq!(refusals(Some(recent), full()), told(7, since, "could not join: the disk is full"));
+        assert_eq!(refusals(recent.clone(), full()), recent);
     }
 }

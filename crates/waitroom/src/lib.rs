@@ -29,6 +29,7 @@
 //! | [`LineReach`] with [`overtaken_before`] | the ticket that the line has reached, and which ones it has overtaken |
 //! | [`LineCount`] | how many wait, although the line's count is old |
 //! | [`LineTotals`], [`MinuteRecord`], [`MinuteCount`] | the history of the line, a record a minute |
+//! | [`Refusals`] | how many requests were refused lately, and why |
 //! | [`AuditEntry`], [`AuditedChange`], [`AuditNote`] | the audit trail: who changed what, when, from what to what |
 //! | [`RehearsalMark`] | marks a room while its operator rehearses the event |
 //! | [`KeyOrder`] | what an operator orders about the keys that sign passes |
@@ -64,6 +65,7 @@ pub mod ports;
 mod quiet;
 mod rate;
 mod reach;
+mod refusals;
 mod rehearsal;
 mod room;
 mod room_state;
@@ -112,6 +114,7 @@ pub use plan::{Plan, Window};
 pub use quiet::{hardly_waited, was_empty};
 pub use rate::{Rate, RateError};
 pub use reach::ReachEstimate;
+pub use refusals::Refusals;
 pub use rehearsal::RehearsalMark;
 pub use room::Room;
 pub use room_state::{RoomState, Switches, WayToShop};

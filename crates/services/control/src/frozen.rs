@@ -14,14 +14,12 @@ use serde_json::{Value, json};
 use waitroom::ports::{Fault, PortError, ThrottleStore};
 use waitroom::throttle_rules::{Baseline, Finding, SAMPLE_SIZE, Sample, Verdict};
 use waitroom::{
-    ActiveCount, ActiveLimit, AuditedChange, Extra, HelpCode, Mode, Notice, Rate, StockSize, Stretch,
-    Timestamp,
+    ActiveCount, ActiveLimit, AuditedChange, Extra, HelpCode, Mode, Notice, Rate, Refusals, StockSize,
+    Stretch, Timestamp,
 };
 
 use crate::fixture::{NOW, WaitingRoom};
-use crate::{
-    Ability, ActiveStatus, Alarm, AlarmMail, AlarmMailState, AlarmState, Order, Refusals, Reply, UpkeepOrder,
-};
+use crate::{Ability, ActiveStatus, Alarm, AlarmMail, AlarmMailState, AlarmState, Order, Reply, UpkeepOrder};
 
 const DOCUMENTATION: &str = include_str!("../../../../docs/cli.md");
 

@@ -59,7 +59,7 @@ pub use operated_room::{ChangedRoom, ControlError, OperatedRoom};
 pub use order::Order;
 pub use reply::Reply;
 pub use socket::{RunningRoom, SocketError, SocketFailure, SocketRoom, UpkeepOrder, UpkeepReply};
-pub use status::{Alarm, AlarmChange, AlarmMail, AlarmMailState, AlarmState, Refusals, Status, WindowCount};
+pub use status::{Alarm, AlarmChange, AlarmMail, AlarmMailState, AlarmState, Status, WindowCount};
 pub use status_lines::{StatusLine, finding_mark, state_mark};
 pub use store::{OperatorLedger, OperatorStore};
 pub use transport::{Advise, Answer, EntriesByMinute, Transport, TransportError};

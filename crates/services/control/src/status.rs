@@ -5,7 +5,7 @@ use waitroom::ports::{
     LineLength, MinuteLog, Plans, PortResult, RoomReader, StatusBoard, StockCount, ThrottleStore,
 };
 use waitroom::throttle_rules::Finding;
-use waitroom::{Author, CountedSlot, LineStatus, ObservedLine, Room, Timestamp, observed_lately};
+use waitroom::{Author, CountedSlot, LineStatus, ObservedLine, Refusals, Room, Timestamp, observed_lately};
 
 use crate::active::{self, ActiveStatus};
 use crate::store::{OperatorLedger, OperatorStore};
@@ -82,17 +82,6 @@ impl WindowCount {
     pub(crate) fn over_for(&self, now: Timestamp) -> Duration {
         if self.end == Timestamp::default() { Duration::ZERO } else { now.since(self.end) }
     }
-}
-
-/// Requests that were refused in this minute and the one before, or in the latest two that AWS has counted. Or none yet, but the
-/// room can store nothing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refusals {
-    pub requests: u64,
-    /// When the first of them was, or one before it: since then there was no such time without any.
-    pub since: Timestamp,
-    /// Why the latest was refused.
-    pub reason: String,
 }
 
 /// An alarm that watches the room.

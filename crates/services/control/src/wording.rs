@@ -4,9 +4,9 @@ use std::fmt;
 
 use document::words;
 use waitroom::throttle_rules::{Finding, Verdict};
-use waitroom::{Extra, Room, Slowdown, Timestamp};
+use waitroom::{Extra, Refusals, Room, Slowdown, Timestamp};
 
-use crate::{ActiveStatus, AlarmMail, AlarmMailState, AlarmState, Refusals, Status};
+use crate::{ActiveStatus, AlarmMail, AlarmMailState, AlarmState, Status};
 
 pub fn word(finding: &Finding) -> &'static str {
     match finding.verdict {
