@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use cloud::{Account, CloudErrorKind, DeployEvent};
+use document::words;
 use report::{EventReport, KeptRecords, ReportRange};
 use rooms::ConfigFolder;
 use waitroom::ports::{LineLength, PortResult, Store};
@@ -115,7 +116,7 @@ async fn of_room(is_being_removed: bool, waiting: impl Future<Output = PortResul
     match waiting.await {
         Ok(0) => "No visitors wait".to_owned(),
         Ok(1) => "One visitor waits, and loses their place".to_owned(),
-        Ok(waiting) => format!("About {waiting} visitors wait, and lose their places"),
+        Ok(waiting) => format!("About {} visitors wait, and lose their places", words::count(waiting)),
         Err(error) => {
             format!("Whoever waits loses their place; how many do isn't known: {}", with_causes(&error))
         }
@@ -132,7 +133,8 @@ mod tests {
     async fn a_line_that_is_gone_or_unknown_does_not_keep_a_room_from_being_removed() {
         let told = of_room(true, async { panic!("the queue may be gone, so nobody asks it") });
         assert_eq!(told.await, "Its removal has begun");
-        assert_eq!(of_room(false, async { Ok(7) }).await, "About 7 visitors wait, and lose their places");
+        let told = of_room(false, async { Ok(7000) }).await;
+        assert_eq!(told, "About 7,000 visitors wait, and lose their places");
         let error = PortError::new("count the line", Fault::Broken, "AccessDenied: no");
         let told = of_room(false, async { Err(error) }).await;
         assert!(told.ends_with("isn't known: could not count the line: AccessDenied: no"), "{told}");

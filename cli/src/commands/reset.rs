@@ -1,5 +1,6 @@
 use anyhow::{Context, Result};
 use control::{Order, Reply};
+use document::words;
 use rand::rngs::SysRng;
 use serde_json::json;
 use waitroom::{Epoch, RoomId};
@@ -32,12 +33,9 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
             let reset = json!({ "lost_places": lost_places, "before": before, "after": after });
             return Ok(say(&reset.to_string())?);
         }
-        let lost = if lost_places == 1 {
-            "1 visitor lost their place".into()
-        } else {
-            format!("{lost_places} visitors lost their places")
-        };
-        Ok(say(&format!("epoch: {before} -> {after}\n{lost}"))?)
+        let who = words::things(lost_places, "visitor");
+        let places = if lost_places == 1 { "place" } else { "places" };
+        Ok(say(&format!("epoch: {before} -> {after}\n{who} lost their {places}"))?)
     })
 }
 

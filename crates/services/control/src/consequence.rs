@@ -339,11 +339,10 @@ fn letting_all_in(status: &Status, when: &str) -> Option<String> {
 }
 
 fn emptying(status: &Status) -> String {
-    let lost = match status.line.waiting {
-        1 => "1 visitor would lose their place".to_owned(),
-        waiting => format!("{waiting} visitors would lose their places"),
-    };
-    format!("{lost} in {}, and numbers start again at 1", status.room.settings.room)
+    let (name, waiting) = (&status.room.settings.room, status.line.waiting);
+    let who = words::things(waiting, "visitor");
+    let places = if waiting == 1 { "place" } else { "places" };
+    format!("{who} would lose their {places} in {name}, and numbers start again at 1")
 }
 
 /// Nothing of a room that is over already.
@@ -462,6 +461,8 @@ mod tests {
             asked.contains("which is on; 3,000 visitors wait, and will be told that it's over"),
             "{asked}"
         );
+        let emptied = told(&Order::Reset { epoch: "cd34".parse().unwrap() }, &status);
+        assert!(emptied.starts_with("3,000 visitors would lose their places in "), "{emptied}");
         status.line.waiting = 0;
         assert!(told(&end, &status).contains("; nobody waits; "));
     }
