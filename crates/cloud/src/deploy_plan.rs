@@ -71,7 +71,7 @@ pub enum DeployAction {
 pub struct Costs {
     /// A month in which the room is on without visitors.
     pub idle_month: f64,
-    /// A month in which the room is off or paused.
+    /// A month in which the room is off or paused: as much, because the trigger runs every minute whatever the room's state is.
     pub off_month: f64,
     /// What this room's options cost on top in a month: alarms, throttle, firewall.
     pub options: Vec<CostLine>,
