@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use clock::SystemClock;
@@ -55,14 +55,14 @@ impl Monitor {
 
     fn counts(&self, text: &mut MetricsText, status: &Status) {
         let metrics = &self.metrics;
-        let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         text.info("beekeeper_info", &status.room.settings.room);
         text.counter("beekeeper_joins_total", "Places that visitors got.", count(&metrics.joins));
         text.counter("beekeeper_polls_total", "Answered polls.", metrics.polls.count());
         text.counter(
             "beekeeper_edge_asked_total",
             "Requests of how the line stands, which an edge in front of the room sends.",
-            metrics.edge.load(Ordering::Relaxed),
+            count(&metrics.edge),
         );
         text.counter(
             "beekeeper_releases_total",
@@ -85,7 +85,6 @@ impl Monitor {
 }
 
 fn line(text: &mut MetricsText, status: &Status) {
-    let rates = (status.room.settings.rate, status.line.rate);
     text.gauge("beekeeper_waiting", "Visitors who wait.", as_f64(status.line.waiting));
     text.gauge(
         "beekeeper_served",
@@ -95,12 +94,12 @@ fn line(text: &mut MetricsText, status: &Status) {
     text.gauge(
         "beekeeper_rate",
         "Visitors who may enter a minute, as the operator set it.",
-        rates.0.get().into(),
+        status.room.settings.rate.get().into(),
     );
     text.gauge(
         "beekeeper_rate_in_force",
         "Visitors let in a minute now: the rate, less while the throttle holds it down or the shop is full, more while some don't come.",
-        rates.1.get().into(),
+        status.line.rate.get().into(),
     );
     if let Some(left) = status.line.left {
         let help = "How many more are let in before the room ends. Absent without a stock.";
