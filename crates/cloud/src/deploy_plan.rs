@@ -244,6 +244,7 @@ mod tests {
     use waitroom::Rate;
 
     use super::*;
+    use crate::fixture::room_config;
 
     /// How many metrics the alarms of the template watch.
     fn watched(config: &RoomConfig) -> usize {
@@ -279,12 +280,7 @@ mod tests {
             with(true, true, EdgeSetting::Moving),
             with(false, true, EdgeSetting::Yes),
         ] {
-            let mut config = RoomConfig::new(
-                "sale".parse().unwrap(),
-                "Sale".parse().unwrap(),
-                "https://shop.example".parse().unwrap(),
-                Rate::new(300).unwrap(),
-            );
+            let mut config = room_config("sale");
             config.alarm_email = Some("anna@shop.example".parse().unwrap());
             config.throttle = throttle;
             config.edge = Some(edge);

@@ -31,6 +31,8 @@ mod edge_stack;
 mod entered;
 mod error;
 mod examine;
+#[cfg(test)]
+mod fixture;
 mod forecast;
 mod kept_refusals;
 mod limits;

@@ -116,10 +116,10 @@ mod tests {
 
     use ::config::{AddressLimit, Architecture, ConfigValue, SettingValue};
     use ::page::Design;
-    use waitroom::Rate;
 
     use super::*;
     use crate::FunctionPackage;
+    use crate::fixture::room_config;
 
     fn files(page: Option<&Page>, bucket: Option<&str>) -> BTreeMap<String, Cow<'static, [u8]>> {
         files_of(page, bucket, |_| {})
@@ -130,12 +130,7 @@ mod tests {
         bucket: Option<&str>,
         change: fn(&mut RoomConfig),
     ) -> BTreeMap<String, Cow<'static, [u8]>> {
-        let mut config = RoomConfig::new(
-            "spring-sale".parse().unwrap(),
-            "Sale".parse().unwrap(),
-            "https://shop.example".parse().unwrap(),
-            Rate::new(300).unwrap(),
-        );
+        let mut config = room_config("spring-sale");
         config.region = Some("eu-central-1".parse().unwrap());
         change(&mut config);
         let package = FunctionPackage { architecture: Architecture::Arm64, zip: b"zip".as_slice().into() };

@@ -72,6 +72,7 @@ fn as_shown(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture::room_config;
 
     fn parameters(values: &[(&str, &str)]) -> BTreeMap<String, String> {
         values.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
@@ -103,12 +104,7 @@ mod tests {
 
     #[test]
     fn a_setting_that_an_older_file_lacks_is_told_in_the_words_of_the_file() {
-        let config = RoomConfig::new(
-            "sale".parse().unwrap(),
-            "Sale".parse().unwrap(),
-            "https://shop.example".parse().unwrap(),
-            waitroom::Rate::new(300).unwrap(),
-        );
+        let config = room_config("sale");
         let stack = StackState::with(parameters(&[
             ("Title", "Sale"),
             ("Throttling", "yes"),

@@ -164,17 +164,9 @@ impl<'a> UrlChange<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture::room_config;
 
     const EDGES: [EdgeSetting; 3] = [EdgeSetting::No, EdgeSetting::Moving, EdgeSetting::Yes];
-
-    fn config() -> RoomConfig {
-        RoomConfig::new(
-            "sale".parse().unwrap(),
-            "Sale".parse().unwrap(),
-            "https://shop.example".parse().unwrap(),
-            waitroom::Rate::new(300).unwrap(),
-        )
-    }
 
     /// What a change is refused with.
     fn advice(domain: [Option<&str>; 2], edge: [EdgeSetting; 2]) -> Option<String> {
@@ -214,7 +206,7 @@ mod tests {
 
     #[test]
     fn whoever_adds_a_domain_is_warned_that_the_url_changes() {
-        let mut config = config();
+        let mut config = room_config("sale");
         let deployed = |domain: &str| StackState::with([("DomainName".into(), domain.into())].into());
         assert_eq!(warning_of_domain(&deployed(""), &config), None);
         config.domain = Some("queue.shop.example".parse().unwrap());
@@ -225,7 +217,7 @@ mod tests {
 
     #[test]
     fn an_older_beekeeper_puts_no_functions_under_what_a_newer_one_wrote() {
-        let config = config();
+        let config = room_config("sale");
         let refused = |states: Option<&str>| {
             let mut deployed = StackState::with([].into());
             deployed.outputs.extend(states.map(|states| ("States".to_owned(), states.to_owned())));

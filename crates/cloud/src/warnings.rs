@@ -202,6 +202,7 @@ mod tests {
     use aws_model::Firewall;
 
     use super::*;
+    use crate::fixture::room_config;
 
     fn rate(per_minute: u32) -> Rate {
         Rate::new(per_minute).unwrap()
@@ -221,9 +222,7 @@ mod tests {
 
     #[test]
     fn a_room_that_was_deployed_before_is_not_made_again_in_silence() {
-        let [room, title] = ["sale", "Sale"];
-        let shop = "https://shop.example".parse().unwrap();
-        let mut config = RoomConfig::new(room.parse().unwrap(), title.parse().unwrap(), shop, rate(300));
+        let mut config = room_config("sale");
         assert_eq!(of_region(&config, "eu-west-1"), None);
         config.account = Some("012345678901".parse().unwrap());
         let warned = of_region(&config, "eu-west-1").unwrap();
