@@ -151,6 +151,24 @@ fn a_shop_that_refuses_the_pass_fails_the_rehearsal() {
     assert!(before_it.status.success(), "{}", text(&before_it.stderr));
 }
 
+/// Its guard refuses every pass and sends the visitors to the room that it was started with. Without a pass it shows its page, because
+/// a room that starts asks for that too.
+#[test]
+fn a_shop_of_another_room_fails_the_rehearsal_and_sends_nobody_there() {
+    let other = Local::start(&[]);
+    let answer: &'static str = format!("302 Found\r\nLocation: {}/beekeeper", other.url).leak();
+    let shop = web_server(move |path| if path.contains("bk_pass=") { answer } else { "200 OK" });
+    let room = Local::start(&["--rate", "600", "--shop", &shop]);
+    let output = command(&room, &["--visitors", "5", "--enter-shop"]).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("failed: the shop let everybody in: 5 of 5 got no page there"), "{said}");
+    let report = report(&output);
+    let at_shop = report["errors"].as_array().unwrap().iter().find(|error| error["route"] == "shop").unwrap();
+    assert!(at_shop["kind"].as_str().unwrap().starts_with("sent on to another room"), "{at_shop}");
+    assert_eq!(status(&other)["joined"], 0);
+}
+
 #[test]
 fn a_refused_rehearsal_keeps_an_earlier_report() {
     let room = Local::start(&[]);

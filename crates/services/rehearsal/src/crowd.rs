@@ -159,6 +159,17 @@ impl Crowd {
         self.below("beekeeper")
     }
 
+    /// The door for somebody who is sent to this URL, if it is the room's own: as it is asked here, or as it signs itself. Visitors
+    /// keep to the first, for which they have their cookies.
+    pub(crate) fn own_door(&self, url: &Url) -> Option<Url> {
+        let (mut door, mut asked) = (self.door(), url.clone());
+        asked.set_query(None);
+        asked.set_fragment(None);
+        let is_own = asked == door || asked.as_str() == format!("{}/beekeeper", self.plan.issuer);
+        door.set_query(url.query());
+        is_own.then_some(door)
+    }
+
     pub(crate) fn polling(&self) -> Url {
         self.below("polling")
     }

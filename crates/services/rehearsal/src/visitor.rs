@@ -152,12 +152,29 @@ impl<'a> HttpVisit<'a> {
         }
         for _ in 0..MOST_REDIRECTS {
             let leads_to = |answer: &VisitAnswer| (answer.status < 400).then(|| redirect(&shop, answer));
-            match self.ask(VisitRoute::Shop, &shop, leads_to).await {
-                Some(Some(next)) => shop = next,
-                Some(None) | None => return,
+            let Some(next) = self.ask(VisitRoute::Shop, &shop, leads_to).await else { return };
+            match self.goes_on(&shop, next) {
+                Ok(Some(next)) => shop = next,
+                Ok(None) => return,
+                Err(fault) => return self.failed(VisitRoute::Shop, fault),
             }
         }
         self.failed(VisitRoute::Shop, VisitFault::Unreadable);
+    }
+
+    /// Where somebody goes on to, or None if they are there. A guard that binds passes to browsers sends each through the room's door
+    /// once more. Nobody goes to another room: it shows no mark of ours, and may have customers.
+    fn goes_on(&self, from: &Url, next: Option<Url>) -> Result<Option<Url>, VisitFault> {
+        let Some(next) = next else {
+            // Whom the door lets in no more, it shows a page of its own.
+            return if self.crowd.own_door(from).is_some() { Err(VisitFault::SentBack) } else { Ok(None) };
+        };
+        match self.crowd.own_door(&next) {
+            Some(door) => Ok(Some(door)),
+            None if next.path().ends_with("/beekeeper") => Err(VisitFault::OtherRoom),
+            None if next.path().contains("/wait/") => Err(VisitFault::SentBack),
+            None => Ok(Some(next)),
+        }
     }
 
     /// Requests a URL, and reads the answer. If it cannot be used, the fault is noted.
@@ -232,6 +249,7 @@ fn sent_to(door: &Url, answer: &VisitAnswer) -> Option<SentTo> {
 mod tests {
     use std::io::{BufRead, BufReader, Write};
     use std::net::TcpListener;
+    use std::sync::Arc;
     use std::thread;
 
     use waitroom::Timestamp;
@@ -240,6 +258,7 @@ mod tests {
     use crate::crowd::CrowdPlan;
 
     const MARK: &str = "abcdefghijkmnpqr";
+    const ISSUER: &str = "https://wait.example";
     const TOKEN: &str = "00112233445566778899aabbccddeeff";
 
     /// The door's redirect to the page, with this number.
@@ -254,8 +273,19 @@ mod tests {
         format!("200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len())
     }
 
-    /// What a visitor asks a room that answers so, one after the other.
+    fn leads_to(location: &str) -> String {
+        format!("302 Found\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n")
+    }
+
+    /// What a visitor asks a room that answers so, one after the other, and what they note.
     fn asked(answers: Vec<String>) -> (Vec<String>, VisitNote) {
+        let (asked, crowd) = visited(answers, false);
+        let visit = crowd.notes().visits[0];
+        (asked, visit)
+    }
+
+    /// The same of somebody who may follow to the shop, which is at the same place.
+    fn visited(answers: Vec<String>, enters_shop: bool) -> (Vec<String>, Arc<Crowd>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let room = format!("http://{}/", listener.local_addr().unwrap());
         let room_thread = thread::spawn(move || {
@@ -275,16 +305,15 @@ mod tests {
             mark: Some(MARK.parse().unwrap()),
             times: vec![0],
             seed: 1,
-            enters_shop: false,
-            issuer: room,
+            enters_shop,
+            issuer: ISSUER.into(),
             name: "sale".parse().unwrap(),
             admission: Duration::from_hours(1),
         };
         let crowd = Crowd::new(plan, Timestamp::from_millis(1_800_000_000_000)).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(HttpVisit::new(&crowd, 0).visit());
-        let visit = crowd.notes().visits[0];
-        (room_thread.join().unwrap(), visit)
+        (room_thread.join().unwrap(), crowd)
     }
 
     #[test]
@@ -296,8 +325,7 @@ mod tests {
         };
         let enters =
             ok(&format!(r#"{{"allow":true,"origin":"https://shop.example/","rehearsal":"{MARK}"}}"#));
-        let shop =
-            "302 Found\r\nlocation: https://shop.example/?bk_pass=x\r\ncontent-length: 0\r\n\r\n".to_owned();
+        let shop = leads_to("https://shop.example/?bk_pass=x");
         let (overtaken, page) = (waits(300), || ok("page"));
         let (asked, visit) =
             asked(vec![waits_with(201), page(), overtaken, waits_with(5011), page(), enters, shop]);
@@ -305,5 +333,36 @@ mod tests {
         assert_eq!(asked, [&again[..], &again, &["/beekeeper"]].concat());
         assert!(visit.has_entered && visit.is_lost, "a visitor of a rehearsal should keep their number");
         assert_eq!(visit.place.unwrap().ticket, 201);
+    }
+
+    /// What is asked of a shop that answers so somebody with a pass, and what goes wrong there.
+    fn at_shop(answers: Vec<String>) -> (Vec<String>, Vec<VisitFault>) {
+        let answers = [vec![leads_to("/sale?bk_pass=x")], answers].concat();
+        let (mut asked, crowd) = visited(answers, true);
+        assert_eq!(asked.remove(0), "/beekeeper");
+        let faults = crowd.notes().faults.keys().map(|(_, fault)| *fault).collect();
+        (asked, faults)
+    }
+
+    #[test]
+    fn a_guard_may_send_its_visitors_through_the_door_of_their_room_and_through_no_other() {
+        let door = leads_to(&format!("{ISSUER}/beekeeper?nonce=n"));
+        let again = leads_to("/sale?bk_pass=y");
+        let (asked, faults) = at_shop(vec![door, again, leads_to("/sale"), ok("page")]);
+        assert_eq!(asked, ["/sale?bk_pass=x", "/beekeeper?nonce=n", "/sale?bk_pass=y", "/sale"]);
+        assert!(faults.is_empty(), "{faults:?}");
+        let other = leads_to("https://other.example/beekeeper?nonce=n");
+        assert_eq!(at_shop(vec![other]), (vec!["/sale?bk_pass=x".into()], vec![VisitFault::OtherRoom]));
+    }
+
+    #[test]
+    fn who_is_sent_back_to_wait_is_not_in_the_shop() {
+        let door = || leads_to("/beekeeper");
+        for waits in [leads_to("wait/index.html#ab12-7"), ok("closed")] {
+            let (asked, faults) = at_shop(vec![door(), waits]);
+            assert_eq!(asked, ["/sale?bk_pass=x", "/beekeeper"]);
+            assert_eq!(faults, [VisitFault::SentBack]);
+        }
+        assert_eq!(at_shop(vec![leads_to("/wait/index.html")]).1, [VisitFault::SentBack]);
     }
 }

@@ -54,6 +54,10 @@ pub(crate) enum VisitFault {
     },
     /// The connection broke, or the answer was not what a room answers.
     Unreadable,
+    /// The shop sends its visitors to another room, where they would take places.
+    OtherRoom,
+    /// The shop sends its visitors back to wait.
+    SentBack,
 }
 
 #[derive(Debug)]
@@ -172,6 +176,10 @@ impl fmt::Display for VisitFault {
             }
             Self::TimedOut { seconds } => write!(f, "no answer within {seconds} s"),
             Self::Unreadable => f.write_str("broken or unreadable answer"),
+            Self::OtherRoom => f.write_str(
+                "sent on to another room, where nobody went: the shop's guard needs this room's URL",
+            ),
+            Self::SentBack => f.write_str("sent back to the waiting room"),
         }
     }
 }
