@@ -57,6 +57,9 @@ impl EventReport {
         if let Some(waited) = summary.turned_away.filter(|waited| *waited > 0) {
             facts.push(("turned away", format!("{about}{}, who still waited at the end", count(waited))));
         }
+        if let Some(lost) = summary.lost_in_resets {
+            facts.push(("lost in reset", format!("{about}{}, who waited until then", count(lost))));
+        }
         facts.extend(summary.observed.iter().flat_map(|observed| self.observed(observed)));
         if self.rough {
             facts.push(("alarms", count(summary.alarms)));

@@ -12,6 +12,9 @@ const BREAK: Duration = Duration::from_hours(1);
 
 pub(crate) const MINUTE: Duration = Duration::from_mins(1);
 
+/// How long after the entry of a reset its closing record is counted: on AWS there are reads between them.
+const CLOSED_WITHIN: Duration = Duration::from_secs(10);
+
 /// What happened in one minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedMinute {
@@ -33,6 +36,11 @@ impl ReportedMinute {
     /// Why there is no rate in force.
     pub(crate) fn why_no_rate(&self) -> &'static str {
         no_rate_in(self.state)
+    }
+
+    /// Whether it ended in a room that was over.
+    fn is_over(&self) -> bool {
+        self.state.is_some_and(RoomState::is_over)
     }
 
     /// Whether nobody joined, waited, was released or came for their pass.
@@ -123,7 +131,7 @@ pub(crate) fn set_states(minutes: &mut [ReportedMinute], lines: &[HistoryLine], 
     }
     let was_over = |first: &ReportedMinute| ordered(first.count.at - MINUTE, lines, now).is_over();
     let began_over = minutes.first().is_some_and(was_over);
-    for ending in endings(minutes) {
+    for ending in endings(minutes, lines) {
         let told_before = ending.start == 0 && began_over;
         for minute in minutes[ending].iter_mut().skip(usize::from(!told_before)) {
             minute.count.waiting = 0;
@@ -131,21 +139,46 @@ pub(crate) fn set_states(minutes: &mut [ReportedMinute], lines: &[HistoryLine], 
     }
 }
 
-/// The minutes of each time that the room was over, unless that was taken back: then whoever waited was let in after all.
-pub(crate) fn endings(minutes: &[ReportedMinute]) -> Vec<Range<usize>> {
-    let is_over = |minute: &ReportedMinute| minute.state.is_some_and(RoomState::is_over);
+/// The minutes of each time that the room was over, unless that was taken back: then whoever waited was let in after all, if no reset
+/// took their places first.
+pub(crate) fn endings(minutes: &[ReportedMinute], lines: &[HistoryLine]) -> Vec<Range<usize>> {
     let goes_on = |minute: &ReportedMinute| minute.state.is_some_and(|state| !state.lets_everybody_through());
     let (mut endings, mut start) = (Vec::new(), 0);
-    for alike in minutes.chunk_by(|a, b| is_over(a) == is_over(b)) {
+    for alike in minutes.chunk_by(|a, b| a.is_over() == b.is_over()) {
         let end = start + alike.len();
-        let still_waited = alike.last().is_some_and(|last| last.count.waiting > 0);
-        let was_taken_back = still_waited && minutes.get(end).is_some_and(goes_on);
-        if alike.iter().any(is_over) && !was_taken_back {
+        let still_waited = alike.last().filter(|last| last.count.waiting > 0);
+        let next = minutes.get(end).filter(|next| goes_on(next));
+        let was_taken_back = still_waited.zip(next).is_some_and(|(last, next)| {
+            let between = last.count.at - CLOSED_WITHIN..=next.count.at;
+            !resets(lines).any(|reset| between.contains(&reset))
+        });
+        if alike.iter().any(ReportedMinute::is_over) && !was_taken_back {
             endings.push(start..end);
         }
         start = end;
     }
     endings
+}
+
+/// How many customers waited in a room that was not over when a reset took their places.
+pub(crate) fn lost_in_resets(minutes: &[ReportedMinute], lines: &[HistoryLine]) -> u64 {
+    let closed = |reset: Timestamp| {
+        let after = minutes.iter().find(|minute| minute.count.at >= reset);
+        after.filter(|minute| minute.count.at <= reset + CLOSED_WITHIN)
+    };
+    let closed = resets(lines).filter_map(closed);
+    closed
+        .filter(|minute| !minute.count.rehearsal && !minute.is_over())
+        .map(|minute| minute.count.waiting)
+        .sum()
+}
+
+/// When the line was emptied.
+fn resets(lines: &[HistoryLine]) -> impl Iterator<Item = Timestamp> {
+    lines.iter().filter_map(|line| match line {
+        HistoryLine::Entry(entry) => matches!(entry.change, AuditedChange::Reset { .. }).then_some(entry.at),
+        HistoryLine::Alarm(_) => None,
+    })
 }
 
 /// Why there is no rate in force in each of these minutes, if there is none, as a report says it.
@@ -399,7 +432,42 @@ mod tests {
         assert_eq!(told(0, &[50, 50, 50, 50, 40, 20, 0], &taken_back, on), (None, 50, Some(8)));
         let ended_again = [end.clone(), undo, again];
         assert_eq!(told(0, &[50, 50, 50, 50, 40, 30, 20, 20], &ended_again, ended), (Some(20), 50, Some(9)));
+        let reset_first = |reset_at| vec![end.clone(), reset(reset_at), order(7, ended, on)];
+        let read_apart = Duration::from_secs(2);
+        for reset_at in [at(6), at(6) - read_apart, at(6) + read_apart] {
+            let told = told(0, &[50, 50, 50, 50, 50, 0, 0], &reset_first(reset_at), on);
+            assert_eq!(told, (Some(50), 50, Some(5)), "a reset takes their places first: {reset_at}");
+        }
+        let earlier = told(0, &[50, 50, 50, 50, 50, 0, 0], &reset_first(at(3)), on);
+        assert_eq!(earlier, (None, 50, Some(7)), "of another line");
         assert_eq!(told(6, &[50, 50, 50, 50, 50, 50], &[end], ended), (Some(0), 0, None), "told before");
+    }
+
+    fn reset(at: Timestamp) -> HistoryLine {
+        let [from, to] = ["ab12", "cd34"].map(|epoch| epoch.parse().unwrap());
+        let (number, who, change) = (1, Author::new("anna"), AuditedChange::Reset { from, to });
+        HistoryLine::Entry(AuditEntry { number, at, who, change, undoes: None })
+    }
+
+    #[test]
+    fn customers_who_wait_at_a_reset_are_lost_in_it() {
+        let lost = |rehearsal, lines: &[HistoryLine], now| {
+            let record = |(minute, waiting): (u64, u64)| {
+                let mut record = minute_record(at(minute), 100, 100 - waiting);
+                record.totals.rehearsal = rehearsal;
+                record
+            };
+            let records: Vec<_> = [(2, 50), (3, 40), (4, 30), (5, 20)].into_iter().map(record).collect();
+            let mut minutes = reported(&records, at(0), &[], rate(300));
+            set_states(&mut minutes, lines, now);
+            crate::summary::ReportSummary::of(&minutes.iter(), lines, at(100)).lost_in_resets
+        };
+        let closed = Duration::from_secs(1);
+        let resets = [reset(at(3)), reset(at(5) - closed)];
+        assert_eq!(lost(false, &resets, RoomState::On), Some(60));
+        assert_eq!(lost(false, &[reset(at(4) - MINUTE / 2)], RoomState::On), None, "it closed no minute");
+        assert_eq!(lost(true, &resets, RoomState::On), None, "no customers");
+        assert_eq!(lost(false, &resets, RoomState::Ended), None, "turned away before");
     }
 
     #[test]

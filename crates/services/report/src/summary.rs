@@ -4,7 +4,7 @@ use control::{AlarmState, HistoryLine};
 use serde::{Deserialize, Serialize};
 use waitroom::{MinuteCount, Timestamp, Turnout};
 
-use super::minutes::{MINUTE, ReportedMinute, endings};
+use super::minutes::{MINUTE, ReportedMinute, endings, lost_in_resets};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportSummary {
@@ -24,6 +24,9 @@ pub struct ReportSummary {
     /// How many still waited when the room ended; none if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turned_away: Option<u64>,
+    /// How many waited when the line was reset; none if nobody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_in_resets: Option<u64>,
     pub throttled_minutes: u64,
     /// Orders by people that changed something.
     pub orders: u64,
@@ -129,7 +132,7 @@ impl ReportSummary {
             line.and_then(|line| counts().find(|minute| minute.at > line.at && minute.waiting == 0));
         // Those who wait in an ended room count in the minute of its end only.
         let all: Vec<_> = minutes.clone().copied().collect();
-        let ended = endings(&all).into_iter().flat_map(|ending| &all[ending]);
+        let ended = endings(&all, lines).into_iter().flat_map(|ending| &all[ending]);
         let is_order = |line: &&HistoryLine| matches!(line, HistoryLine::Entry(entry) if entry.change.is_order() && entry.change.is_change());
         let rang = |line: &&HistoryLine| matches!(line, HistoryLine::Alarm(alarm) if alarm.to == AlarmState::Ringing);
         Self {
@@ -142,6 +145,7 @@ impl ReportSummary {
             longest_wait_at: wait.map(|(_, at)| at),
             drained_at: drained.map(|minute| minute.at),
             turned_away: ended.map(|minute| minute.count.waiting).reduce(|a, b| a + b),
+            lost_in_resets: Some(lost_in_resets(&all, lines)).filter(|lost| *lost > 0),
             throttled_minutes: count(minutes.clone().filter(|minute| minute.throttled)),
             orders: count(lines.iter().filter(is_order)),
             alarms: count(lines.iter().filter(rang)),
