@@ -42,8 +42,9 @@ pub(crate) fn run(rehearse: &Rehearse, json: bool, yes: bool) -> Result<()> {
         if let Some(here) = target.found.on_this_machine() {
             refuse_demo_visitors(&room.name, here).await?;
         }
-        let (seed, at_most) = (rehearse.seed, rehearse.at_most);
-        let planned = PlannedRehearsal::of(&arrivals, seed, at_most, &target.url, &status, config.as_ref());
+        let Rehearse { seed, at_most, enter_shop, .. } = *rehearse;
+        let planned =
+            PlannedRehearsal::of(&arrivals, seed, at_most, enter_shop, &target.url, &status, config.as_ref());
         announce(&planned, yes)?;
         // A page that cannot be written is found before the visitors come. An earlier report stays until there is a new one.
         let new_page = rehearse.html.as_ref().filter(|file| !file.exists());

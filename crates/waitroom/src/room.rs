@@ -293,7 +293,8 @@ impl Room {
         self.shop_rate() < self.settings.rate
     }
 
-    /// How many may be in the shop at once. Visitors of a rehearsal don't go there, so it doesn't hold them up.
+    /// How many may be in the shop at once. A rehearsal is of the line, so this doesn't hold it up, even if its visitors go on to the
+    /// shop.
     pub fn active_limit(&self) -> Option<&ActiveLimit> {
         self.settings.active.as_ref().filter(|_| self.rehearsal.is_none())
     }

@@ -153,7 +153,7 @@ impl RoomNotes {
                 let held = status.room.shop_rate();
                 self.slowed_to = Some(self.slowed_to.map_or(held, |lowest| lowest.min(held)));
             }
-            // Nobody who rehearses goes to the shop.
+            // No limit of active visitors holds up a rehearsal: the shop was full before it.
             Some(Slowdown::FullShop) | None => {}
         }
         for window in &status.windows {

@@ -22,6 +22,7 @@ impl PlannedRehearsal {
         arrivals: &Arrivals,
         seed: u64,
         at_most: Duration,
+        enters_shop: bool,
         url: &Url,
         status: &Status,
         config: Option<&RoomConfig>,
@@ -60,13 +61,19 @@ impl PlannedRehearsal {
                 words::count(joined)
             )),
         };
-        let emptying = "the rehearsal empties the line when it ends";
-        let consequence = match (costs, losing) {
-            (None, None) => None,
-            (Some(costs), None) => Some(format!("{costs}; {emptying}")),
-            (Some(costs), Some(losing)) => Some(format!("{costs}; {emptying}. {losing}")),
-            (None, Some(losing)) => Some(format!("{emptying}. {losing}")),
-        };
+        // Their sessions are the guard's, and a reset of the room ends none.
+        let staying = status.room.settings.active.filter(|_| enters_shop).map(|limit| {
+            format!(
+                "Those who enter the shop count as active visitors for about {} afterwards, so your customers may find it full",
+                time(limit.idle.as_secs())
+            )
+        });
+        let emptying = "the rehearsal empties the line when it ends".to_owned();
+        let takes: Vec<_> = losing.into_iter().chain(staying).collect();
+        let consequence = (costs.is_some() || !takes.is_empty()).then(|| {
+            let emptying = costs.into_iter().chain([emptying]).collect::<Vec<_>>().join("; ");
+            [vec![emptying], takes].concat().join(". ")
+        });
         Self { told, consequence }
     }
 }
@@ -74,6 +81,7 @@ impl PlannedRehearsal {
 #[cfg(test)]
 mod tests {
     use simulation::ArrivalShape;
+    use waitroom::ActiveLimit;
 
     use super::*;
     use crate::fixture::room_with_windows;
@@ -82,11 +90,11 @@ mod tests {
     fn who_loses_by_a_rehearsal_is_said_before_it() {
         let arrivals = Arrivals::new(ArrivalShape::Spike, Some(900)).unwrap();
         let url = "http://localhost:8080".parse().unwrap();
-        let asked = |joined| {
-            let mut status = room_with_windows(&[]);
-            status.joined = joined;
-            PlannedRehearsal::of(&arrivals, 1, Duration::from_mins(30), &url, &status, None).consequence
+        let asked_of = |status: &Status, enters_shop| {
+            let at_most = Duration::from_mins(30);
+            PlannedRehearsal::of(&arrivals, 1, at_most, enters_shop, &url, status, None).consequence
         };
+        let asked = |joined| asked_of(&Status { joined, ..room_with_windows(&[]) }, true);
         assert_eq!(asked(0), None);
         assert_eq!(
             asked(1200).unwrap(),
@@ -97,6 +105,15 @@ mod tests {
             asked(1)
                 .unwrap()
                 .ends_with(". The visitor who joined since the last reset loses their place and admission")
+        );
+        let mut limited = Status { joined: 0, ..room_with_windows(&[]) };
+        let (idle, session) = (ActiveLimit::DEFAULT_IDLE, ActiveLimit::DEFAULT_SESSION);
+        limited.room.settings.active = Some(ActiveLimit { visitors: 300, idle, session });
+        assert_eq!(asked_of(&limited, false), None);
+        assert_eq!(
+            asked_of(&limited, true).unwrap(),
+            "the rehearsal empties the line when it ends. Those who enter the shop count as active visitors for about 20 min \
+             afterwards, so your customers may find it full"
         );
     }
 }
