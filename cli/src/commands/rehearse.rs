@@ -4,19 +4,21 @@
 //! the rehearsal, the room is reset then, which removes the mark and the visitors' places. If that is not possible, the mark
 //! stays, and the room refuses `on` until it is reset.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs::{self, File};
 use std::future::pending;
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use rehearsal::{
-    CrowdEnd, CrowdProgress, PlannedRehearsal, Rehearsal, RehearsalError, RehearsalEvent, RehearsalReport,
-    refuse_demo_visitors, refuse_limits_of_an_address,
+    CrowdEnd, CrowdProgress, EndedRehearsal, PlannedRehearsal, Rehearsal, RehearsalError, RehearsalEvent,
+    RehearsalReport, refuse_demo_visitors, refuse_limits_of_an_address,
 };
 use rooms::ConfigFolder;
 use simulation::Arrivals;
 use tokio::sync::Notify;
+use tokio::task::spawn_blocking;
 
 use crate::arguments::Rehearse;
 use crate::ask;
@@ -55,13 +57,12 @@ pub(crate) fn run(rehearse: &Rehearse, json: bool, yes: bool) -> Result<()> {
                 .open(file)
                 .with_context(|| format!("could not write the report to {}", file.display()))?;
         }
-        let ended = Box::pin(rehearsed(rehearse, target, arrivals)).await;
+        let ended = Box::pin(rehearsed(rehearse, target, arrivals, json)).await;
         if let (Err(_), Some(empty)) = (&ended, new_page) {
             drop(fs::remove_file(empty));
         }
-        let (report, reset) = ended?;
-        let shown = show(rehearse, &report, json);
-        reset.and(shown)
+        let (report, done) = ended?;
+        done.and_then(|()| verdict(&report))
     })
 }
 
@@ -89,11 +90,12 @@ fn announce(planned: &PlannedRehearsal, yes: bool) -> Result<()> {
     ask::confirm(consequence, "Rehearse?")
 }
 
-/// Rehearses the room. Beside the report is whether the room is reset.
+/// Rehearses the room, and shows the report. Beside it is whether the room is reset and the report shown.
 async fn rehearsed(
     rehearse: &Rehearse,
     target: RehearsalTarget,
     arrivals: Arrivals,
+    json: bool,
 ) -> Result<(RehearsalReport, Result<()>)> {
     let RehearsalTarget { found, url, host } = target;
     // From here on, Ctrl-C ends the rehearsal and not the process.
@@ -109,10 +111,21 @@ async fn rehearsed(
         enters_shop: rehearse.enter_shop,
         at_most: rehearse.at_most,
     };
-    let progress = RefCell::new(ProgressLine::default());
-    let tell = |event| progress.borrow_mut().show(event, &rehearsal.as_typed);
-    let ended = rehearsal.run(&interrupted, &tell).await.map_err(failure)?;
-    Ok((ended.report, ended.reset.map_err(failure)))
+    let (progress, showing) = (RefCell::new(ProgressLine::default()), Cell::default());
+    let tell = |event: RehearsalEvent<'_>| {
+        if let RehearsalEvent::Found(report) = event {
+            let (report, page) = (report.clone(), rehearse.html.clone());
+            // Whoever reads the output slowly holds up no reset.
+            showing.set(Some(spawn_blocking(move || show(&report, page.as_deref(), json))));
+        }
+        progress.borrow_mut().show(event, &rehearsal.as_typed);
+    };
+    let EndedRehearsal { report, reset } = rehearsal.run(&interrupted, &tell).await.map_err(failure)?;
+    let shown = match showing.take() {
+        Some(showing) => showing.await.unwrap_or_else(|error| Err(error.into())),
+        None => Ok(()),
+    };
+    Ok((report, reset.map_err(failure).and(shown)))
 }
 
 /// The error with its exit code and advice.
@@ -136,7 +149,7 @@ struct ProgressLine {
 }
 
 impl ProgressLine {
-    fn show(&mut self, event: RehearsalEvent, as_typed: &str) {
+    fn show(&mut self, event: RehearsalEvent<'_>, as_typed: &str) {
         match event {
             RehearsalEvent::Visits { second, progress } => {
                 let line = self.line.get_or_insert_with(LiveLine::new);
@@ -148,6 +161,7 @@ impl ProgressLine {
                 }
             }
             RehearsalEvent::VisitsEnded => self.line = None,
+            RehearsalEvent::Found(_) => {}
             RehearsalEvent::ResetsSlowly => note("resetting the room; SQS takes a minute to empty the line"),
             RehearsalEvent::MayBeMarked => note(&format!(
                 "the room may be in its rehearsal now: `beekeeper status {as_typed}` tells, and `beekeeper reset {as_typed}` \
@@ -165,7 +179,7 @@ fn watch_for_interrupts(as_typed: &str, interrupted: &Arc<Notify>) -> Result<()>
         first.await;
         // Before the note invites another one, so that it is not missed.
         let second = asked_to_stop();
-        note_above("stopping: the room is reset, and the report so far follows; Ctrl-C again leaves at once");
+        note_above("stopping: you get the report so far, and the room is reset; Ctrl-C again leaves at once");
         interrupted.notify_one();
         match second {
             Ok(second) => second.await,
@@ -179,13 +193,16 @@ fn watch_for_interrupts(as_typed: &str, interrupted: &Arc<Notify>) -> Result<()>
     Ok(())
 }
 
-fn show(rehearse: &Rehearse, report: &RehearsalReport, json: bool) -> Result<()> {
-    let written = match &rehearse.html {
+fn show(report: &RehearsalReport, page: Option<&Path>, json: bool) -> Result<()> {
+    let written = match page {
         Some(file) => write_file(file, "the report", &report.document().html()),
         None => Ok(()),
     };
     say(&if json { serde_json::to_string(report)? } else { report.document().text(readable_width()) })?;
-    written?;
+    written
+}
+
+fn verdict(report: &RehearsalReport) -> Result<()> {
     if report.facts.end == CrowdEnd::Interrupted {
         let interrupted =
             "the rehearsal was interrupted; the room is reset, and the report is about the time until then";

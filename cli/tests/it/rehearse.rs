@@ -1,7 +1,8 @@
 //! Rehearsals of a real room: a whole one, one that is killed, interrupted, too long, or whose room is reset or stops. Rooms
 //! that are refused, and a shop that refuses.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -221,6 +222,55 @@ fn a_second_interrupt_leaves_at_once_and_says_what_is_left() {
     assert!(!room.command(&["on", "--local"]).status.success());
     assert!(room.command(&["reset", "--local", "--yes"]).status.success());
     assert!(room.command(&["on", "--local"]).status.success());
+}
+
+/// Passes on what this room is ordered, except a reset, which nobody answers: it lasts, as while SQS empties a line.
+fn hold_resets(room: &Local) {
+    let socket = room.directory.path().join("control.sock");
+    let behind = socket.with_extension("behind");
+    std::fs::rename(&socket, &behind).unwrap();
+    let listener = UnixListener::bind(&socket).unwrap();
+    std::thread::spawn(move || {
+        let mut held = Vec::new();
+        for operator in listener.incoming() {
+            let mut operator = operator.unwrap();
+            let mut order = String::new();
+            drop(BufReader::new(&operator).read_line(&mut order));
+            if order.contains(r#""reset""#) {
+                held.push(operator);
+            } else if !order.is_empty() {
+                let mut room = UnixStream::connect(&behind).unwrap();
+                room.write_all(order.as_bytes()).unwrap();
+                let mut reply = Vec::new();
+                room.read_to_end(&mut reply).unwrap();
+                drop(operator.write_all(&reply));
+            }
+        }
+    });
+}
+
+#[test]
+fn what_a_rehearsal_found_is_told_once_and_before_the_reset() {
+    let room = Local::start(&["--rate", "600"]);
+    let page = room.directory.path().join("rehearsal.html");
+    hold_resets(&room);
+    let more = ["--visitors", "5", "--html", page.to_str().unwrap()];
+    let mut rehearsal = command(&room, &more).spawn().unwrap();
+    let mut printed = BufReader::new(rehearsal.stdout.take().unwrap());
+    let mut said = BufReader::new(rehearsal.stderr.take().unwrap());
+    let (mut found, mut rest, mut heard) = (String::new(), String::new(), String::new());
+    printed.read_line(&mut found).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&found).unwrap()["end"], "all-done");
+    assert!(std::fs::read_to_string(page).unwrap().contains("Rehearsal of demo "));
+    signal(&rehearsal, "-INT");
+    while !heard.contains("Ctrl-C again leaves at once") {
+        assert!(said.read_line(&mut heard).unwrap() > 0, "{heard}");
+    }
+    signal(&rehearsal, "-INT");
+    assert_eq!(rehearsal.wait().unwrap().code(), Some(5));
+    printed.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "");
+    assert_ne!(status(&room)["room"]["rehearsal"], Value::Null, "the reset was under way");
 }
 
 #[test]

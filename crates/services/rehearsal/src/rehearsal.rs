@@ -35,13 +35,15 @@ pub struct Rehearsal {
 
 /// What to tell a person meanwhile.
 #[derive(Clone, Copy, Debug)]
-pub enum RehearsalEvent {
+pub enum RehearsalEvent<'a> {
     /// The order to mark the room failed, and so did the reset: only its answer may have been lost.
     MayBeMarked,
     /// Every second.
     Visits { second: u64, progress: CrowdProgress },
     /// Nobody sends anything any more.
     VisitsEnded,
+    /// What was found. It is told before the reset, which may take long, or fail.
+    Found(&'a RehearsalReport),
     /// SQS takes a minute to empty the line.
     ResetsSlowly,
 }
@@ -59,7 +61,7 @@ impl Rehearsal {
     pub async fn run(
         &self,
         interrupted: &Notify,
-        tell: &dyn Fn(RehearsalEvent),
+        tell: &dyn Fn(RehearsalEvent<'_>),
     ) -> Result<EndedRehearsal, RehearsalError> {
         let mark = RehearsalMark::random(&mut SysRng)?;
         let marked = match self.room.change(Order::Rehearse { mark }).await {
@@ -72,6 +74,9 @@ impl Rehearsal {
             }
         };
         let visited = self.visited(&marked, mark, interrupted, tell).await;
+        if let Ok(report) = &visited {
+            tell(RehearsalEvent::Found(report));
+        }
         let reset = self.end(mark, tell).await;
         match visited {
             Ok(report) => Ok(EndedRehearsal { report, reset }),
@@ -84,7 +89,7 @@ impl Rehearsal {
         marked: &Room,
         mark: RehearsalMark,
         interrupted: &Notify,
-        tell: &dyn Fn(RehearsalEvent),
+        tell: &dyn Fn(RehearsalEvent<'_>),
     ) -> Result<RehearsalReport, RehearsalError> {
         let room = &self.room;
         let crowd = Crowd::new(self.plan(marked, mark), room.transport.now())?;
@@ -137,7 +142,7 @@ impl Rehearsal {
     }
 
     /// Tells the progress, and notes what the room counts. Does not end.
-    async fn watch(&self, crowd: &Crowd, notes: &mut RoomNotes, tell: &dyn Fn(RehearsalEvent)) {
+    async fn watch(&self, crowd: &Crowd, notes: &mut RoomNotes, tell: &dyn Fn(RehearsalEvent<'_>)) {
         let room = &self.room;
         let mut every = interval(Duration::from_secs(1));
         every.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -169,7 +174,11 @@ impl Rehearsal {
     }
 
     /// Resets the room, unless somebody else has.
-    async fn end(&self, mark: RehearsalMark, tell: &dyn Fn(RehearsalEvent)) -> Result<(), RehearsalError> {
+    async fn end(
+        &self,
+        mark: RehearsalMark,
+        tell: &dyn Fn(RehearsalEvent<'_>),
+    ) -> Result<(), RehearsalError> {
         let left = |cause: ControlError| RehearsalError::Left {
             room: self.room.name.clone(),
             as_typed: self.as_typed.clone(),
