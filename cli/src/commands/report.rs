@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{self, Path};
 
 use anyhow::{Context, Result};
 use report::{EventReport, KeptRecords, NoReport, ReportRange};
@@ -16,6 +16,7 @@ use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
 pub(crate) fn run(report: &MakeReport, json: bool) -> Result<()> {
+    refuse_one_file_twice(report)?;
     let told = match &report.name {
         Some(ReportSource::File(file)) => {
             let of_room = report.here.is_given() || report.since.is_some();
@@ -42,6 +43,26 @@ pub(crate) fn run(report: &MakeReport, json: bool) -> Result<()> {
         note("the record of a minute is written when the minute ends, and kept for fourteen days");
     }
     Ok(say(&told.document().text(readable_width()))?)
+}
+
+/// A file that is written is replaced, and the report in one may be all that is left of a room.
+fn refuse_one_file_twice(report: &MakeReport) -> Result<()> {
+    let kept = match &report.name {
+        Some(ReportSource::File(file)) => Some(file),
+        Some(ReportSource::Room(_)) | None => None,
+    };
+    let mut places = Vec::new();
+    for file in [kept, report.html.as_ref(), report.csv.as_ref()].into_iter().flatten() {
+        let place = file.canonicalize().or_else(|_| path::absolute(file));
+        let place = place.unwrap_or_else(|_| file.clone());
+        if places.contains(&place) {
+            let twice = format!("{} is named twice, and one would replace the other", file.display());
+            let advice = "give --html and --csv a file each, other than that of the report";
+            return Err(Failure::new(Exit::Usage, twice).advising(advice).into());
+        }
+        places.push(place);
+    }
+    Ok(())
 }
 
 /// A report from the records of this room.

@@ -172,6 +172,24 @@ fn a_report_of_format_1_is_shown() {
 }
 
 #[test]
+fn a_report_that_was_kept_is_not_written_over() {
+    let (home, folder) = (Home::new(), tempfile::tempdir().unwrap());
+    let saved = include_str!("../fixtures/report-format-1.json");
+    let [kept, other, link] = ["sale.json", "sale.html", "latest"].map(|name| folder.path().join(name));
+    fs::write(&kept, saved).unwrap();
+    std::os::unix::fs::symlink(&kept, &link).unwrap();
+    let [kept, other, link] = [&kept, &other, &link].map(|path| path.to_str().unwrap());
+    for flags in
+        [&["--html", kept][..], &["--html", other, "--csv", link], &["--html", other, "--csv", other]]
+    {
+        let (code, error) = home.refused(&[&["report", kept][..], flags].concat());
+        assert!(code == 2 && error.contains(" is named twice"), "{flags:?}: {error}");
+    }
+    assert_eq!(fs::read_to_string(kept).unwrap(), saved);
+    assert!(!fs::exists(other).unwrap(), "refused before anything is written");
+}
+
+#[test]
 fn a_file_that_is_no_report_is_refused() {
     let home = Home::new();
     let folder = tempfile::tempdir().unwrap();
