@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueHint};
+use rehearsal::PlannedRehearsal;
 use simulation::ArrivalShape;
 use url::Url;
 use waitroom::RoomId;
@@ -72,8 +73,7 @@ impl std::str::FromStr for RehearsedRoom {
 }
 
 impl Rehearse {
-    /// More would say less about the room than about this machine, which sends them all.
-    pub(crate) const MOST_VISITORS: u32 = 100_000;
+    pub(crate) const MOST_VISITORS: u32 = PlannedRehearsal::MOST_VISITORS;
     pub(crate) const USUAL_VISITORS: u32 = 1000;
 }
 

@@ -17,6 +17,9 @@ pub struct PlannedRehearsal {
 }
 
 impl PlannedRehearsal {
+    /// More would say less about the room than about this machine, which sends them all.
+    pub const MOST_VISITORS: u32 = 100_000;
+
     /// Of a room at this URL with this status. `config` is that of a room on AWS.
     pub fn of(
         arrivals: &Arrivals,

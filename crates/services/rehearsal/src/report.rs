@@ -11,6 +11,7 @@ use waitroom::{Rate, Timestamp};
 use crate::crowd::CrowdEnd;
 use crate::measured::RouteLatency;
 use crate::notes::{RoomNotes, RoomTotals, VisitNote, VisitNotes};
+use crate::planned::PlannedRehearsal;
 use crate::releases::{RehearsedOrder, RehearsedReleases, order, releases};
 use crate::wire::{VisitFault, VisitRoute};
 
@@ -177,9 +178,9 @@ impl RehearsalReport {
                 is_kept: unplanned == 0,
                 found: match full {
                     0 => format!(
-                        "{unplanned} of {} did not; none was full, so this shows little: send at least {} visitors",
+                        "{unplanned} of {} did not; none was full, so this shows little: {}",
                         windows.len(),
-                        words::count(fills_a_window(self.facts.rate, visits_come_within(&notes.visits)))
+                        what_fills_a_window(self.facts.rate, visits_come_within(&notes.visits))
                     ),
                     _ => format!("{unplanned} of {} did not; {full} were full", windows.len()),
                 },
@@ -305,6 +306,15 @@ fn visits_come_within(visits: &[VisitNote]) -> Duration {
     places().max().zip(places().min()).map(|(last, first)| last.since(first)).unwrap_or_default()
 }
 
+/// What to do so that a window is full.
+fn what_fills_a_window(rate: u32, come_within: Duration) -> String {
+    let visitors = fills_a_window(rate, come_within);
+    if visitors > PlannedRehearsal::MOST_VISITORS.into() {
+        return "rehearse at a lower `set-rate`: the promises are the same".into();
+    }
+    format!("send at least {} visitors", words::count(visitors))
+}
+
 /// How many visitors fill a window of a minute, wherever it begins: those who are let in while they come, those of the minute in which
 /// the last ones come, and those of the window.
 fn fills_a_window(rate: u32, come_within: Duration) -> u64 {
@@ -342,6 +352,8 @@ mod tests {
             [30, 60, 61, 300].map(|within| fills_a_window(300, seconds(within))),
             [900, 900, 1200, 2100]
         );
+        assert_eq!(what_fills_a_window(33_333, seconds(30)), "send at least 99,999 visitors");
+        assert!(what_fills_a_window(33_334, seconds(30)).starts_with("rehearse at a lower `set-rate`"));
         // Windows begin at any second of the first minute. They release at the rate as soon as somebody is there.
         for (come_within, begins) in
             [1, 30, 60, 300].into_iter().flat_map(|come| (0..60).map(move |at| (come, at)))
