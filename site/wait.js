@@ -150,6 +150,7 @@ async function fetchAnswer(path, patience, options) {
 /** Shows what an answer means for this visitor. `trips` are those to the door that it ended. */
 function show(shows, answer, trips) {
   view.fill("heard", words.text("heard", { time: words.time(Date.now()) }));
+  if (shows) showMessage(answer);
   if (shows === "line") {
     line = answer;
     showPlace(trips);
@@ -158,17 +159,16 @@ function show(shows, answer, trips) {
     // Also at the turn: a page can be visible to the browser while nobody looks at it.
     if (isTold) bell.ring(`${words.text("turn")} ${room}`);
   } else if (shows === "closed" || shows === "ended") {
-    showMessage(answer);
     showState(shows, undefined, answer.message);
   } else if (shows) {
     showState(shows);
   }
 }
 
-/** What the operator says, with the link for those who come too late. */
-function showMessage({ message, link }) {
+/** What the operator says, if anything, with the link for those who come too late. */
+function showMessage({ message = "", link }) {
   view.fill("message", message);
-  view.show("messageBox", message !== "");
+  view.show("messageBox", message);
   view.setLink(link, link && words.text("link", { site: new URL(link).host }));
 }
 
@@ -215,7 +215,6 @@ function showPlace(trips = []) {
   view.fill("when", when);
   view.setBar(share);
   view.show("place", true);
-  showMessage(line);
   view.show("opens", isOpening);
 
   // Not for longer if the visitor's clock is set back.
@@ -257,7 +256,6 @@ function showState(next, explanation = words.text(`${next}Hint`), details = "", 
   view.show("choices", isInLine);
   bell.setWaiting(isInLine || next === "turn");
   if (!isInLine) view.show("place", false);
-  if (!isAway) view.setLink();
   view.setTab(isTurn || isAway || state === "paused" || state === "opening" ? `${words.text(state)} – ${room}` : room, isTurn);
   if (isChanged) view.announce(`${words.text(state)}. ${explanation} ${details}`);
   return isChanged;
@@ -285,6 +283,7 @@ function start() {
   const language = chooseLanguage(preferred);
   words = translator(TEXTS[language], localeFor(language, preferred));
   view.translate(language, words);
+  showMessage({});
   showState("finding");
 
   view.onPress("check", () => {

@@ -145,6 +145,21 @@ visit("nobody is told that they have a place who has none", ["--rate", "1"], asy
   await hidden("place", "keep", "choices");
 });
 
+visit("a message goes away with the state that said it", ["--rate", "1"], async (room, page) => {
+  await page.addInitScript(() => { Object.defineProperty(Document.prototype, "hidden", { get: () => true }); });
+  await room.crowd(50);
+  await page.goto(room.door);
+  await waitForState(page, "waiting");
+  await room.operator("end", "--yes", "--message", "Sold out");
+  await checkUntil(page, waitForState(page, "ended"));
+  const box = page.locator("[data-bk=messageBox]");
+  assert.ok(await box.isVisible());
+  await room.operator("off", "--yes");
+  await checkUntil(page, waitForState(page, "held"));
+  assert.ok(await box.isHidden());
+  assert.equal(await page.locator("[data-bk=message]").textContent(), "", "nor without a box");
+});
+
 visit("a page that the browser makes ahead asks for nothing before somebody looks", ["--rate", "1"], async (room, page) => {
   // Whoever is alone in a room is let in within seconds.
   await room.crowd(50);
