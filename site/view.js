@@ -90,13 +90,12 @@ export function announce(text) {
   clearTimer = setTimeout(() => { region.textContent = ""; }, 15_000);
 }
 
-/** The page's icon, and like it, but green and with a tick, the one for the visitor's turn. */
+/** The page's icon, and like it, but green and with a tick, the one for the visitor's turn: in icon.html's words, which compress. */
 const iconLink = document.querySelector("link[rel~=icon]");
 const usualIcon = iconLink.getAttribute("href");
-const TURN_ICON = `data:image/svg+xml,${encodeURIComponent(
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><path fill="#1a7f37" d="M16 1 29 8.5v15L16 31 3 23.5v-15z"/>' +
-    '<path fill="none" stroke="#fff" stroke-width="3" d="m9 16 5 5 9-10"/></svg>',
-)}`;
+const TURN_ICON =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Cpath fill='%231a7f37' " +
+  "d='M16 1 29 8.5v15L16 31 3 23.5v-15z'/%3E%3Cpath fill='none' stroke='%23fff' stroke-width='3' d='m9 16 5 5 9-10'/%3E%3C/svg%3E";
 
 /** Sets the title and icon, which visitors see while they are in another tab. */
 export function setTab(title, isTurn) {
