@@ -155,9 +155,10 @@ function show(shows, answer, trips) {
     line = answer;
     showPlace(trips);
   } else if (shows === "turn" || shows === "held") {
+    const wasHeld = state === "held";
     const isTold = showState(shows, shows === "held" ? untilWhen(answer) : undefined);
-    // Also at the turn: a page can be visible to the browser while nobody looks at it.
-    if (isTold) bell.ring(`${words.text("turn")} ${room}`);
+    // Also at the turn: a page can be visible to the browser while nobody looks at it. Who was held has heard it.
+    if (isTold && !wasHeld) bell.ring(`${words.text("turn")} ${room}`);
   } else if (shows === "closed" || shows === "ended") {
     showState(shows, undefined, answer.message);
   } else if (shows) {

@@ -435,8 +435,17 @@ visit("a visitor who is not looking is alerted and can enter later", ["--rate", 
   assert.match(await page.locator("[data-bk=hint]").textContent(), /^You can enter until \d/);
   assert.match(await page.title(), /^It’s your turn! – /);
   assert.match(await page.locator("link[rel=icon]").getAttribute("href"), /1a7f37/);
-  assert.deepEqual(await page.evaluate(() => globalThis.notified), ["It’s your turn! The demonstration room"]);
+  const notified = () => page.evaluate(() => globalThis.notified);
+  assert.deepEqual(await notified(), ["It’s your turn! The demonstration room"]);
+  // While a navigation is under way, a test cannot ask the page anything.
+  await page.route(room.door, (route) => route.abort("aborted"));
+  const stopped = page.waitForEvent("requestfailed", { timeout: 60_000 });
   await page.evaluate(() => { globalThis.isAway = false; document.dispatchEvent(new Event("visibilitychange")); });
+  await stopped;
+  await waitForState(page, "turn");
+  assert.deepEqual([await page.evaluate(() => globalThis.beeps), (await notified()).length], [3, 1], "once is enough");
+  await page.unroute(room.door);
+  await page.locator("[data-bk=enter]").click();
   await inShop(page);
 });
 
