@@ -216,7 +216,6 @@ function showPlace(trips = []) {
   view.fill("when", when);
   view.setBar(share);
   view.show("place", true);
-  view.show("opens", isOpening);
 
   // Not for longer if the visitor's clock is set back.
   const isRecent = (at) => at !== undefined && Math.abs(now - at) < EXPLAINED_FOR;
@@ -257,6 +256,8 @@ function showState(next, explanation = words.text(`${next}Hint`), details = "", 
   view.show("choices", isInLine);
   bell.setWaiting(isInLine || next === "turn");
   if (!isInLine) view.show("place", false);
+  // While the room does not answer, its opening still comes nearer.
+  if (next !== "unheard") view.show("opens", next === "opening");
   view.setTab(isTurn || isAway || state === "paused" || state === "opening" ? `${words.text(state)} – ${room}` : room, isTurn);
   if (isChanged) view.announce(`${words.text(state)}. ${explanation} ${details}`);
   return isChanged;

@@ -91,6 +91,23 @@ test("who comes too late reads the operator's text and can follow the link, and 
   await page.close();
 });
 
+test("the countdown to an opening goes with the place, wherever a custom page has it", async () => {
+  const ended = await (await fetch(`${room.base}/preview/ended/polling`)).json();
+  const page = await chrome.newPage();
+  await changeDocument(page, (html) => {
+    const [countdown] = /<div class="wide" data-bk="opens".*<\/div>/.exec(html);
+    return html.replace(countdown, "").replace("</main>", `${countdown}</main>`);
+  }, /opening\/wait\/index\.html/);
+  await openScene(page, room, "opening");
+  const opens = page.locator("main > [data-bk=opens]");
+  assert.ok(await opens.isVisible());
+  await page.route("**/opening/polling", (route) => route.fulfill({ json: ended }));
+  await page.locator("button[data-bk=check]").click();
+  await waitForState(page, "ended");
+  assert.ok(await opens.isHidden());
+  await page.close();
+});
+
 test("what the door shows to those who come too late without JavaScript is accessible, and others go on to the page", async () => {
   const other = await Room.open("--title", "Spring <sale>");
   for (const [order, shown] of [["close", "The line is closed"], ["end", "The line has ended"]]) {
