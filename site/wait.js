@@ -268,11 +268,11 @@ function tick() {
   const now = Date.now();
   if (line?.opensAt > now) view.fill("countdown", words.opensIn(line.opensAt - now));
   else if (state === "opening") showPlace();
-  if (line && journey.range) {
-    // What was said last has passed, and nothing is known until the room answers.
-    const isOver = state === "unheard" && journey.range.to < now;
-    view.fill("when", isOver ? words.text("whenPaused") : words.when(journey.range, now));
-  }
+  else if (line && state === "unheard" && !(journey.range?.to > now)) {
+    // What was said last has passed, the opening too, and nothing is known until the room answers.
+    view.show("opens", false);
+    view.fill("when", words.text("whenPaused"));
+  } else if (line && journey.range) view.fill("when", words.when(journey.range, now));
   // The machine slept, or its clock was changed.
   const isWrong = now > planned.at + MIN_POLL_GAP || planned.at - now > planned.after + MIN_POLL_GAP;
   if (isWrong && timer !== undefined && !isPolling && !isLeaving) return void goOn();

@@ -12,17 +12,20 @@ let room, chrome;
 before(async () => { [room, chrome] = await Promise.all([Room.open(), browser()]); });
 after(async () => { await chrome?.close(); await room?.close(); });
 
-/** A page in the middle of the line, whose turn is in 7 to 11 minutes, and whose clock only the test moves. */
-async function waiting() {
+/**
+ * A page in the middle of the line, whose turn is in 7 to 11 minutes, or whose room opens in 2 to 3 hours. Only the test moves its
+ * clock.
+ */
+async function waiting(scene = "waiting") {
   const context = await chrome.newContext({ locale: "en-GB", timezoneId: "UTC" });
   const page = await context.newPage();
   const seen = { polls: 0 };
   page.on("request", (request) => { seen.polls += request.url().endsWith("/polling") ? 1 : 0; });
   await page.clock.install({ time: new Date("2031-01-01T00:00:00Z") });
-  const preview = `${room.base}/preview/waiting`;
+  const preview = `${room.base}/preview/${scene}`;
   const { epoch } = await (await fetch(`${preview}/polling`)).json();
   await page.goto(`${preview}/wait/index.html#${epoch}-7101`);
-  await waitForState(page, "waiting");
+  await waitForState(page, scene);
   // A busy machine gets here later, and a clock is never set back.
   const soon = await page.evaluate(() => Date.now() + 5_000);
   await page.clock.pauseAt(Math.max(Date.parse("2031-01-01T00:00:10Z"), soon));
@@ -90,5 +93,24 @@ test("when the room does not answer, the time counts down, and is unknown after 
   const latest = counted.map((when) => Number(/(\d+) minutes?(, around 0?0:\d\d)?$/.exec(when)[1]));
   assert.deepEqual(latest, [...latest].sort((one, other) => other - one), "it never rises");
   assert.equal(counted.at(-1), "within 1 minute");
+  await context.close();
+});
+
+test("when the room does not answer, its opening counts down, and nothing is said of it after it has passed", { timeout: 60_000 }, async () => {
+  const { context, page, text } = await waiting("opening");
+  await page.route("**/polling", (route) => route.abort());
+  await page.locator("button[data-bk=check]").dispatchEvent("click");
+  await waitForState(page, "unheard");
+  const before = await text("countdown");
+  await page.clock.fastForward(90 * MINUTE);
+  await page.clock.runFor(1_000);
+  assert.ok(await page.locator("[data-bk=opens]").isVisible());
+  assert.notEqual(await text("countdown"), before);
+  assert.match(await text("when"), /of the opening$/);
+  await page.clock.fastForward(90 * MINUTE);
+  await page.clock.runFor(1_000);
+  assert.equal(await page.locator("html").getAttribute("data-state"), "unheard");
+  assert.ok(await page.locator("[data-bk=opens]").isHidden());
+  assert.equal(await text("when"), TEXTS.en.whenPaused);
   await context.close();
 });
