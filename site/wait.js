@@ -160,7 +160,7 @@ function show(shows, answer, trips) {
     // Also at the turn: a page can be visible to the browser while nobody looks at it. Who was held has heard it.
     if (isTold && !wasHeld) bell.ring(`${words.text("turn")} ${room}`);
   } else if (shows === "closed" || shows === "ended") {
-    showState(shows, undefined, answer.message);
+    showState(shows, undefined, answer.message, answer.message);
   } else if (shows) {
     showState(shows);
   }
@@ -229,6 +229,8 @@ function showPlace(trips = []) {
   const isNewMessage = line.message && line.message !== announced.message;
   const message = isNewMessage ? `${words.text("message")}: ${line.message}` : "";
   const isDue = isPressed || reachedMilestone(announced.ahead, expected.ahead);
+  // The numbers are the answer, without the state.
+  isPressed = false;
   // Its numbers change with nearly every poll.
   const meaning = scarce ? `${usual} scarce` : usual;
   if (!showState(next, explanation, `${numbers} ${message}`, meaning) && (isDue || message)) {
@@ -237,7 +239,7 @@ function showPlace(trips = []) {
   announced = { ahead: isDue ? expected.ahead : announced.ahead, message: line.message };
 }
 
-/** Shows a state, and announces it if it or the `meaning` of its explanation changed. Returns whether it did. */
+/** Shows a state, and announces it if the visitor asked, or if it or the `meaning` of its explanation changed. Returns whether it did. */
 function showState(next, explanation = words.text(`${next}Hint`), details = "", meaning = explanation) {
   // The time in the hint of "held" is computed from each poll and may differ by a minute: that is no change.
   const isChanged = next !== state || (meaning !== hint && next !== "held");
@@ -259,7 +261,7 @@ function showState(next, explanation = words.text(`${next}Hint`), details = "", 
   // While the room does not answer, its opening still comes nearer.
   if (next !== "unheard") view.show("opens", next === "opening");
   view.setTab(isTurn || isAway || state === "paused" || state === "opening" ? `${words.text(state)} – ${room}` : room, isTurn);
-  if (isChanged) view.announce(`${words.text(state)}. ${explanation} ${details}`);
+  if (isChanged || isPressed) view.announce(`${words.text(state)}. ${explanation} ${details}`);
   return isChanged;
 }
 

@@ -220,6 +220,24 @@ test("milestones are announced, and the countdown is not", async () => {
   await page.close();
 });
 
+test("whoever presses the button hears the answer again, and who comes too late hears another text by itself", async () => {
+  const page = await chrome.newPage();
+  const spoken = (hasText) => page.locator("[role=status].spoken", { hasText });
+  const heard = (text) => spoken(text).waitFor({ state: "attached" });
+  const text = "All 5,000 tickets are gone.";
+  for (const [scene, answer] of [["unheard", TEXTS.en.unheardHint], ["closed", text], ["ended", text]]) {
+    await openScene(page, room, scene);
+    await spoken().evaluate((element) => { element.textContent = "unchanged"; });
+    await page.locator("button[data-bk=check]").click();
+    await heard(answer);
+  }
+  const poll = await (await fetch(`${room.base}/preview/ended/polling`)).json();
+  await page.route("**/ended/polling", (route) => route.fulfill({ json: { ...poll, message: "Come back in May" } }));
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  await heard("Come back in May");
+  await page.close();
+});
+
 test("browsers of spring 2020 can parse the program, and all browsers what runs without it", () => {
   parse(readFileSync(BUILT, "utf8"), { ecmaVersion: 2020, sourceType: "module" });
   parse(readFileSync(new URL("../../old.js", import.meta.url), "utf8"), { ecmaVersion: 3 });
