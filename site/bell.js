@@ -33,7 +33,7 @@ let isWaiting;
 async function stayAwake() {
   const isNeeded = () => isWaiting && isWanted("sound");
   try {
-    if (isNeeded()) awake = await navigator.wakeLock?.request("screen");
+    if (isNeeded() && awake?.released !== false) awake = await navigator.wakeLock?.request("screen");
     // Also if it was turned off, or the line has ended, meanwhile.
     if (!isNeeded()) await awake?.release();
   } catch {
@@ -58,7 +58,11 @@ export function setWaiting(waits) {
 export function restore() {
   document.addEventListener("visibilitychange", stayAwake);
   if (isWanted("sound") && canSound) {
-    for (const touch of ["pointerdown", "keydown"]) addEventListener(touch, unlockAudio, { once: true });
+    // A finger counts when it is lifted, and not if it swiped. So each touch tries again, the wake lock too.
+    for (const touch of ["pointerup", "keydown"]) {
+      addEventListener(touch, unlockAudio);
+      addEventListener(touch, stayAwake);
+    }
   }
 }
 

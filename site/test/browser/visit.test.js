@@ -449,6 +449,38 @@ visit("a visitor who is not looking is alerted and can enter later", ["--rate", 
   await inShop(page);
 });
 
+test("after a reload a touch brings the sound and the lit screen back", { timeout: 120_000 }, async () => {
+  const room = await Room.open("--rate", "1");
+  await room.crowd(50);
+  const context = await chrome.newContext({ hasTouch: true });
+  const page = await context.newPage();
+  // As on a phone that grants neither before a touch, and for which a finger that comes down is none.
+  await page.addInitScript(() => {
+    globalThis.granted = { sound: 0, lock: 0 };
+    const grant = (name) => async () => {
+      if (!navigator.userActivation.isActive) throw new DOMException("no touch", "NotAllowedError");
+      globalThis.granted[name] += 1;
+      return { released: false, async release() { this.released = true; } };
+    };
+    AudioContext.prototype.resume = grant("sound");
+    Object.defineProperty(navigator, "wakeLock", { value: { request: grant("lock") } });
+  });
+  await page.goto(room.door);
+  await waitForState(page, "waiting");
+  await page.locator("[data-bk=sound]").check();
+  await page.reload();
+  await waitForState(page, "waiting");
+  const granted = () => page.evaluate(() => globalThis.granted);
+  assert.deepEqual(await granted(), { sound: 0, lock: 0 });
+  for (const touches of [1, 2]) {
+    await page.locator("h1").tap();
+    await page.waitForFunction((touches) => globalThis.granted.sound === touches, touches);
+    assert.equal((await granted()).lock, 1, "as long as it is held");
+  }
+  await context.close();
+  await room.close();
+});
+
 for (const [what, change] of [
   ["that was not loaded to its end", cutShort],
   ["in a browser without modules", (html) => html.replace('type="module"', 'type="unknown"')],
