@@ -44,7 +44,8 @@ export function translator(texts, locale) {
   const dayAndClock = new Intl.DateTimeFormat(locale, { ...hour, weekday: "short" });
   const shortDateAndClock = new Intl.DateTimeFormat(locale, { ...hour, weekday: "short", day: "numeric", month: "short" });
 
-  const text = (key, values = {}) => (texts[key] ?? "").replace(/\{(\w+)\}/g, (_, name) => values[name]);
+  // A time may end with a period of its own: "3:20 p.m."
+  const text = (key, values = {}) => (texts[key] ?? "").replace(/\{(\w+)\}/g, (_, name) => values[name]).replace("..", ".");
 
   const unit = (value, name) => {
     try {

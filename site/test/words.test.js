@@ -55,6 +55,13 @@ test("a time on another day has the weekday, and from a week on the date", () =>
   assert.match(time(7), /^Sat,? 28 Nov(,| at)? 14:20$/);
 });
 
+test("a sentence ends with one period, also after a time that has one", () => {
+  for (const [language, locale] of [["en", "en-CA"], ["es", "es-MX"], ["en", "en-GB"]]) {
+    const { text, time } = translator(texts[language], locale);
+    assert.match(text("heldHint", { time: time(Date.parse("2026-11-21T14:20:00")) }), /[^.]\.$/, locale);
+  }
+});
+
 test("the countdown to an opening is in the units that fit", () => {
   const { opensIn } = translator(texts.en, "en-GB");
   const [minute, hour, day] = [MINUTE, 60 * MINUTE, 24 * 60 * MINUTE];
