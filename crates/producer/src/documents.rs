@@ -5,7 +5,8 @@ use std::fmt::Write;
 use waitroom::{HelpCode, Notice, Room};
 
 /// For somebody who comes too late. A browser with JavaScript goes on to the waiting page, which follows the room. The text here is
-/// for the others: the page itself is a file, and says that they are in line.
+/// for the others: the page itself is a file, and says that they are in line. They ask again, as seldom as that page, because the room
+/// may go on.
 ///
 /// `page` is where the waiting page is, with the place of somebody who still has one.
 pub(crate) fn too_late(room: &Room, page: &str) -> String {
@@ -91,6 +92,9 @@ mod tests {
             );
             assert!(html.contains("<a href=\"https://shop.example/next?a=1&#38;b=2\">"), "{html}");
             assert!(html.contains("location.replace(\"wait/index.html#ab12-7\")"));
+            let asks_again = "<noscript><meta http-equiv=\"refresh\" content=\"300\"></noscript>\n<body";
+            assert!(html.contains(asks_again), "only without JavaScript, and in the head: {html}");
+            assert_eq!(html.matches("<a href=\"beekeeper\">").count(), 7, "{html}");
             assert!(html.contains(ours) && html.matches("<p lang=").count() == 6 && !html.contains("{{"));
         }
     }

@@ -33,13 +33,13 @@ const ticket = (page) => page.locator("[data-bk=ticket]").textContent();
 const check = (page) => page.locator("button[data-bk=check]").click();
 const inShop = (page) => page.waitForURL(/\/demo-shop$/, { timeout: 60_000 });
 
-/** Presses the button until `reached` resolves. */
-async function checkUntil(page, reached) {
+/** Presses the button, or does what `press` says, until `reached` resolves. */
+async function checkUntil(page, reached, press = check) {
   let isOver = false;
   reached.finally(() => { isOver = true; }).catch(() => {});
   // The button goes away when the page moves on.
   while (!isOver) {
-    await Promise.race([reached, check(page).catch(() => {})]);
+    await Promise.race([reached, press(page).catch(() => {})]);
     await page.waitForTimeout(250);
   }
   await reached;
@@ -386,9 +386,12 @@ test("without JavaScript the page checks by itself, and on request", { timeout: 
   await room.operator("close", "--after", "20", "--yes");
   await page.getByText("Check now").click();
   await page.getByText(/People who can still enter: (20|19)\. Ahead of you: about \d\d\./).waitFor();
-  await room.operator("off", "--yes");
+  await room.operator("end", "--yes");
   await page.getByText("Check now").click();
-  await inShop(page);
+  await page.getByText("The line has ended").waitFor();
+  await page.locator("noscript > meta[http-equiv=refresh]").waitFor({ state: "attached" });
+  await room.operator("off", "--yes");
+  await checkUntil(page, inShop(page), () => page.getByText("Check again").click());
   await context.close();
   await room.close();
 });
