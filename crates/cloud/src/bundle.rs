@@ -158,6 +158,7 @@ mod tests {
                 "DoorUrl",
                 "DoorAccess",
                 "DoorHeaders",
+                "PageHeaders",
             ] {
                 assert_eq!(text.contains(of_edge), expected, "{edge} {of_edge}");
             }

@@ -65,7 +65,11 @@ struct Door {
 impl Door {
     /// Without a body to HEAD, as a web server sends it.
     async fn answer(&self, request: &Request) -> HttpResponse {
-        let answer = self.route(request).await;
+        let mut answer = self.route(request).await;
+        // An edge adds this header, for whom Lambda refuses a function. Whoever reads an answer of ours may read on.
+        if self.is_behind_edge() && !answer.status().is_redirection() {
+            answer.headers_mut().insert(REFRESH, IN_A_DAY);
+        }
         if request.method() == Method::HEAD { answer.map(|_| Full::default()) } else { answer }
     }
 
@@ -126,12 +130,7 @@ impl Door {
         for count in counts.into_iter().filter(|(_, visitors)| *visitors > 0) {
             self.metrics.count(SystemClock.now(), &[count]);
         }
-        let mut answer = respond::by_door(answer);
-        // An edge adds this header, for whom Lambda refuses the door. Whoever reads an answer of ours may read on.
-        if self.is_behind_edge() && !answer.status().is_redirection() {
-            answer.headers_mut().insert(REFRESH, IN_A_DAY);
-        }
-        answer
+        respond::by_door(answer)
     }
 
     async fn guard(&self, request: &Request) -> Result<Option<HttpResponse>, ProducerError> {

@@ -30,7 +30,15 @@ const CHOICES: [Choice; 17] = [
     // Without an API beside it, nobody goes around the edge.
     (
         &[("Edge", "yes")],
-        &["Distribution", "DoorAccess", "DoorHeaders", "DoorUrl", "EdgeAsksDoor", "EdgeInvokesDoor"],
+        &[
+            "Distribution",
+            "DoorAccess",
+            "DoorHeaders",
+            "DoorUrl",
+            "EdgeAsksDoor",
+            "EdgeInvokesDoor",
+            "PageHeaders",
+        ],
         &["Api", "ApiRole", "DoorPermission", "GuardPermission", "Producer", "ProducerRole", "RoomSetup"],
     ),
     (
@@ -49,6 +57,7 @@ const CHOICES: [Choice; 17] = [
             "DoorUrl",
             "EdgeAsksDoor",
             "EdgeInvokesDoor",
+            "PageHeaders",
         ],
         &["Producer", "ProducerRole", "RoomSetup"],
     ),
@@ -77,6 +86,7 @@ const CHOICES: [Choice; 17] = [
             "FunctionThrottlesAlarm",
             "LineStalledAlarm",
             "OldestVisitorAlarm",
+            "PageHeaders",
             "TableThrottlesAlarm",
             "TriggerStoppedAlarm",
         ],

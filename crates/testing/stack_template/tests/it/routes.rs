@@ -4,11 +4,12 @@ use std::fs;
 
 use emulators::workspace;
 use pass::Discovery;
-use routes::{AwsHandler, DOOR, RETRY_AFTER, ROUTES, Route, problem};
+use routes::{AwsHandler, DOOR, Handler, RETRY_AFTER, ROUTES, Route, problem};
 use serde_json::{Value, json};
-use stack_template::{ApiMethod, Rendered, TemplateRequest};
+use stack_template::{ApiMethod, Rendered, Stack, TemplateRequest};
 use waitroom::WebUrl;
 
+use crate::choices::choosing;
 use crate::support::{asked, render, stack};
 
 /// The key in API Gateway's definitions for every method that a path does not define.
@@ -290,6 +291,35 @@ fn compression_is_in_the_definition() {
     assert_eq!(body()["x-amazon-apigateway-minimum-compression-size"], 512);
     for outside in ["MinimumCompressionSize", "BinaryMediaTypes"] {
         assert_eq!(api.get(outside), None, "{outside} belongs into the definition");
+    }
+}
+
+/// The policy of an edge for the headers of its answers on this path.
+fn edge_headers(edge: &Stack, path: &str) -> Value {
+    let config = edge.properties("Distribution").unwrap()["DistributionConfig"].clone();
+    let is_for = |behavior: &&Value| {
+        let pattern = behavior["PathPattern"].as_str().unwrap();
+        pattern.strip_suffix('*').map_or(path == pattern, |start| path.starts_with(start))
+    };
+    let behavior = config["CacheBehaviors"].as_array().unwrap().iter().find(is_for);
+    let policy = behavior.unwrap_or(&config["DefaultCacheBehavior"])["ResponseHeadersPolicyId"].clone();
+    edge.properties(policy.as_str().unwrap()).unwrap()["ResponseHeadersPolicyConfig"].clone()
+}
+
+/// Lambda's error for whom no function is free is none of ours, so nothing else tells a browser to come again.
+#[test]
+fn behind_an_edge_a_browser_comes_again_to_whatever_it_had_opened() {
+    let edge = choosing(&[("Edge", "yes")]);
+    let in_place = json!([{ "Header": "Refresh", "Value": "20", "Override": false }]);
+    let to_door = json!([{ "Header": "Refresh", "Value": format!("20; url=/{DOOR}"), "Override": false }]);
+    let opened = on_aws()
+        .filter(|route| matches!(route.handler, Handler::Root | Handler::Door | Handler::Page))
+        .map(|route| (route.path.replace("{file}", "index.html"), route.handler == Handler::Door))
+        .chain([("/nothing/here".to_owned(), false)]);
+    for (path, is_door) in opened {
+        let policy = edge_headers(&edge, &path);
+        let expected = if is_door { &in_place } else { &to_door };
+        assert_eq!(policy["CustomHeadersConfig"]["Items"], *expected, "{path}");
     }
 }
 

@@ -68,6 +68,7 @@ fn a_room_with_an_edge_answers_as_any_other_and_nobody_gets_what_is_anothers() {
     a_crowd_and_two_browsers_come_to_the_shop(&behind);
     println!("all were in the shop after {:?}", begun.elapsed());
     nobody_gets_what_is_anothers(&behind.client());
+    whoever_reads_an_answer_may_read_on(&behind.client());
     guards_report_through_the_edge(&behind.client());
     the_door_is_asked_once_for_all(&behind);
     let around = Client::new(&behind.room.aws.endpoint(), &behind.name());
@@ -129,6 +130,21 @@ fn nobody_gets_what_is_anothers(client: &Client) {
         }
         assert_eq!(client.send("GET", "/client", hostile).json()["known"], false, "{hostile:?}");
     }
+}
+
+/// The edge makes a browser come again soon, for whom Lambda refuses a function. What the function itself says overrules that.
+fn whoever_reads_an_answer_may_read_on(client: &Client) {
+    const IN_FRAME: &[(&str, &str)] = &[("Sec-Fetch-Dest", "iframe"), ("Sec-Fetch-Mode", "navigate")];
+    let opened: [(&str, &[(&str, &str)]); 4] =
+        [("/wait/index.html", &[]), ("/wait/nothing.html", &[]), ("/nothing", &[]), ("/beekeeper", IN_FRAME)];
+    for (path, headers) in opened {
+        // Both from the function and from what the edge keeps.
+        for _ in 0..2 {
+            let answer = client.send("GET", path, headers);
+            assert_eq!(answer.header("refresh"), Some("86400"), "{path} {answer:?}");
+        }
+    }
+    assert_eq!(client.get("/").status, 302, "no browser heeds a pause before it is led on");
 }
 
 /// A guard's report reaches the room with its key, and CloudFront's signature of its own.
