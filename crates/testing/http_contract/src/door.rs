@@ -142,6 +142,7 @@ fn a_frame_leads_to_a_window(client: &Client) {
         client.send("GET", "/beekeeper", &[("Sec-Fetch-Dest", "iframe"), ("Sec-Fetch-Mode", "navigate")]);
     assert_eq!((answer.status, answer.header("set-cookie")), (200, None), "{answer:?}");
     assert!(answer.header("content-type").is_some_and(|kind| kind.starts_with("text/html")));
+    assert_eq!(answer.header("x-frame-options"), None, "a browser shows it in the frame");
     assert!(answer.body.contains(r#"<a href="" target="_top">Open the waiting room</a>"#), "{answer:?}");
 }
 

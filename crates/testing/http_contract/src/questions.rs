@@ -101,6 +101,7 @@ fn the_page_is_one_document(client: &Client) {
     let page = client.get("/wait/index.html");
     let policy = page.header("content-security-policy").unwrap_or_default();
     assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+    assert!(policy.contains("frame-ancestors 'none'"), "{policy}");
     assert!(page.body.contains("noindex"));
     for name in ["script", "style"] {
         let inside = texts_inside(&page.body, name);

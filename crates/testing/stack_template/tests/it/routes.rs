@@ -320,6 +320,8 @@ fn behind_an_edge_a_browser_comes_again_to_whatever_it_had_opened() {
         let policy = edge_headers(&edge, &path);
         let expected = if is_door { &in_place } else { &to_door };
         assert_eq!(policy["CustomHeadersConfig"]["Items"], *expected, "{path}");
+        let frames = &policy["SecurityHeadersConfig"]["FrameOptions"];
+        assert_eq!(frames.is_null(), is_door, "{path}: only the door has a page for frames");
     }
 }
 
