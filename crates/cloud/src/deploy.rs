@@ -106,7 +106,7 @@ impl Account {
         let existing = prepare(&stack, on_event).await?;
         self.refuse_lost_visitors(existing.as_ref(), config).await?;
         let edge = EdgeStack::beside(&stack);
-        let edge_firewall = edge.deploy(config, on_event).await?;
+        let edge_firewall = edge.deploy(config, existing.as_ref(), on_event).await?;
         let bucket = &deployment.artefacts;
         report_step(on_event, DeployStep::Bucket, format!("create the bucket {}", bucket.name));
         bucket.ensure().await?;
@@ -145,7 +145,7 @@ impl Account {
             return Ok(None);
         }
         self.refuse_lost_visitors(Some(&existing), config).await?;
-        let (edge_firewall, mut changes) = EdgeStack::beside(&stack).changes(config).await?;
+        let (edge_firewall, mut changes) = EdgeStack::beside(&stack).changes(config, &existing).await?;
         let mut content = deployment.content(self, Some(&existing), edge_firewall).await?;
         // CloudFormation reads a template of this size only from a bucket. It has a name of its own there, because it goes at the end: a
         // deployment that runs meanwhile needs its own.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use aws_sdk_cloudformation::types::StackStatus;
 use config::{EdgeSetting, RoomConfig};
 use waitroom::RoomId;
 
@@ -14,7 +15,7 @@ use crate::progress::OnEvent;
 use crate::remove_stack::remove_stack;
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
 use crate::template::EdgeFirewall;
-use crate::{Account, CloudError, bundle, names};
+use crate::{Account, CloudError, CloudErrorKind, bundle, names};
 
 /// The output with the firewall's ARN.
 const FIREWALL: &str = "FirewallArn";
@@ -48,16 +49,19 @@ impl EdgeStack {
         RoomStack::named(&self.account, self.name.clone(), &self.room)
     }
 
-    /// Creates the stack or updates it, if this configuration needs one. Returns the firewall's ARN.
+    /// Creates the stack or updates it, if this configuration needs one. Returns the firewall's ARN. `room` is the room's own
+    /// stack as it is.
     pub(crate) async fn deploy(
         &self,
         config: &RoomConfig,
+        room: Option<&StackState>,
         on_event: OnEvent<'_>,
     ) -> Result<Option<String>, CloudError> {
         if !config.has_edge_firewall() {
             return Ok(None);
         }
         let stack = self.stack();
+        self.refuse_half_deleted(stack.find().await?.as_ref(), config, room)?;
         let existing = prepare(&stack, on_event).await?;
         change_set::apply(&stack, content(config)?, existing.as_ref(), on_event).await?;
         let attempt = format!("read the outputs of {}", stack.description());
@@ -69,6 +73,7 @@ impl EdgeStack {
     pub(crate) async fn changes(
         &self,
         config: &RoomConfig,
+        room: &StackState,
     ) -> Result<(Option<String>, Vec<ResourceChange>), CloudError> {
         let stack = self.stack();
         let change = |action| vec![ResourceChange::of(action, EdgeFirewall::RESOURCE, EdgeFirewall::TYPE)];
@@ -76,10 +81,31 @@ impl EdgeStack {
             let is_there = self.is_there().await.is_ok_and(|is_there| is_there);
             return Ok((None, if is_there { change("Remove") } else { Vec::new() }));
         }
-        let existing = stack.find().await?.filter(|found| next_step(Some(&found.status)) == NextStep::Update);
+        let found = stack.find().await?;
+        self.refuse_half_deleted(found.as_ref(), config, Some(room))?;
+        let existing = found.filter(|found| next_step(Some(&found.status)) == NextStep::Update);
         let Some(existing) = existing else { return Ok((Some(NOT_YET.into()), change("Add"))) };
         let changes = change_set::preview(&stack, content(config)?, &existing).await?;
         Ok((existing.outputs.get(FIREWALL).cloned(), changes))
+    }
+
+    /// An error if somebody tried to delete the stack while the room's edge uses its firewall. Then AWS neither updates nor deletes it.
+    fn refuse_half_deleted(
+        &self,
+        found: Option<&StackState>,
+        config: &RoomConfig,
+        room: Option<&StackState>,
+    ) -> Result<(), CloudError> {
+        let is_half_deleted = found.is_some_and(|found| found.status == StackStatus::DeleteFailed);
+        if !is_half_deleted || !room.is_some_and(has_edge_firewall) {
+            return Ok(());
+        }
+        let attempt = format!("update {}", self.stack().description());
+        let reason = "somebody tried to delete it, and AWS can't while the room's edge uses its firewall";
+        let limits = config.address_limits().join(" and ");
+        let advice =
+            format!("leave out {limits} and deploy; then write the same again, and deploy once more");
+        Err(CloudError::new(CloudErrorKind::Other, attempt, reason).with_advice(advice))
     }
 
     /// Removes the stack beside a room that was `room` before. Returns whether it was there, or why nobody may look: that is an error
@@ -121,4 +147,60 @@ pub(crate) fn content_text(config: &RoomConfig) -> Result<(String, BTreeMap<Stri
     let all = bundle::with_defaults(&config.parameters())?;
     let parameters = all.into_iter().filter(|(name, _)| firewall.asks_for(name)).collect();
     Ok((firewall.to_string(), parameters))
+}
+
+#[cfg(test)]
+mod tests {
+    use config::{AddressLimit, ConfigValue, SettingValue};
+
+    use super::*;
+    use crate::stub_aws;
+
+    /// A stack that somebody tried to delete.
+    fn answer(_: &str) -> (u16, String) {
+        let tag = format!("<member><Key>{}</Key><Value>sale</Value></member>", names::TAG);
+        let stack =
+            format!("<StackId>stack</StackId><StackStatus>DELETE_FAILED</StackStatus><Tags>{tag}</Tags>");
+        let result =
+            format!("<DescribeStacksResult><Stacks><member>{stack}</member></Stacks></DescribeStacksResult>");
+        (200, format!("<DescribeStacksResponse>{result}</DescribeStacksResponse>"))
+    }
+
+    fn config() -> RoomConfig {
+        let shop = "https://shop.example".parse().unwrap();
+        let rate = waitroom::Rate::new(300).unwrap();
+        RoomConfig {
+            edge: Some(EdgeSetting::Yes),
+            door_requests_per_address: Some(AddressLimit::from_value(ConfigValue::Number(5000)).unwrap()),
+            ..RoomConfig::new("sale".parse().unwrap(), "Sale".parse().unwrap(), shop, rate)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stack_that_the_rooms_edge_keeps_from_being_deleted_is_told_at_once() {
+        let (account, asked) = stub_aws::account(answer).await;
+        let stack = RoomStack::new(&account, &config().room);
+        let edge = EdgeStack::beside(&stack);
+        let room = StackState::with([(EDGE_FIREWALL.to_owned(), NOT_YET.to_owned())].into());
+        let deployed = edge.deploy(&config(), Some(&room), &|_| ()).await.unwrap_err();
+        let previewed = edge.changes(&config(), &room).await.unwrap_err();
+        for error in [deployed, previewed] {
+            assert!(error.to_string().contains(" in us-east-1 of account "), "{error}");
+            assert!(error.reason().starts_with("somebody tried to delete it"), "{error:?}");
+            let advice = error.advice().unwrap();
+            assert!(advice.starts_with("leave out door_requests_per_address and deploy; then"), "{advice}");
+        }
+        let asked = asked.lock().unwrap();
+        assert!(asked.iter().all(|request| request.contains("Action=DescribeStacks&")), "{asked:?}");
+    }
+
+    #[tokio::test]
+    async fn one_that_nobody_uses_is_made_anew() {
+        let (account, _) = stub_aws::account(answer).await;
+        let stack = RoomStack::new(&account, &config().room);
+        let room = StackState::with(BTreeMap::new());
+        let (firewall, changes) = EdgeStack::beside(&stack).changes(&config(), &room).await.unwrap();
+        assert_eq!(firewall.as_deref(), Some(NOT_YET));
+        assert_eq!(changes, [ResourceChange::of("Add", EdgeFirewall::RESOURCE, EdgeFirewall::TYPE)]);
+    }
 }
