@@ -47,6 +47,10 @@ fn a_function_gets_the_request_and_its_response_is_the_answer() {
     assert_eq!(answer.headers("set-cookie"), ["a=1; Path=/; HttpOnly", "b=2; Path=/"]);
     assert_eq!(answer.header("access-control-allow-origin"), None, "the emulator's own");
 
+    let large = ask(&mut stack, "GET /large", &[("Cookie", &"a".repeat(10_240))], "");
+    assert_eq!((large.status, stack.asked("GET /large")), (413, 0), "{large:?}");
+    assert_eq!(ask(&mut stack, "GET /large", &[("Cookie", &"a".repeat(9_000))], "").status, 200);
+
     let head = ask(&mut stack, "HEAD /head", &[], "");
     assert_eq!((head.status, &*head.body), (200, ""));
     assert_eq!(stack.asked("HEAD /head"), 1);
