@@ -296,14 +296,16 @@ fn compression_is_in_the_definition() {
 
 /// The policy of an edge for the headers of its answers on this path.
 fn edge_headers(edge: &Stack, path: &str) -> Value {
-    let config = edge.properties("Distribution").unwrap()["DistributionConfig"].clone();
+    let config = &edge.template["Resources"]["Distribution"]["Properties"]["DistributionConfig"];
+    let part = |name: &str| edge.resolve(&config[name]).unwrap();
+    let (behaviors, usual) = (part("CacheBehaviors"), part("DefaultCacheBehavior"));
     let is_for = |behavior: &&Value| {
         let pattern = behavior["PathPattern"].as_str().unwrap();
         pattern.strip_suffix('*').map_or(path == pattern, |start| path.starts_with(start))
     };
-    let behavior = config["CacheBehaviors"].as_array().unwrap().iter().find(is_for);
-    let policy = behavior.unwrap_or(&config["DefaultCacheBehavior"])["ResponseHeadersPolicyId"].clone();
-    edge.properties(policy.as_str().unwrap()).unwrap()["ResponseHeadersPolicyConfig"].clone()
+    let behavior = behaviors.as_array().unwrap().iter().find(is_for).unwrap_or(&usual);
+    let policy = behavior["ResponseHeadersPolicyId"].as_str().unwrap();
+    edge.properties(policy).unwrap()["ResponseHeadersPolicyConfig"].clone()
 }
 
 /// Lambda's error for whom no function is free is none of ours, so nothing else tells a browser to come again.
