@@ -1,8 +1,8 @@
-"""Executes writes to a table one after the other. A transaction that fails undoes only its own writes.
+"""Executes writes and reads one after the other. A transaction that fails undoes only its own writes.
 
-LocalEmu by itself copies the whole table for every item of a transaction. This takes seconds once the table has a few
-hundred visitors. If the transaction fails, LocalEmu puts the copy back, and everything that others wrote meanwhile is
-lost.
+LocalEmu by itself writes a new item attribute by attribute, and whoever reads it meanwhile finds half of it. It copies the
+whole table for every item of a transaction. This takes seconds once the table has a few hundred visitors. If the
+transaction fails, LocalEmu puts the copy back, and everything that others wrote meanwhile is lost.
 """
 
 import copy
@@ -14,7 +14,7 @@ from moto.dynamodb.models import DynamoDBBackend
 from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.table import Table
 
-WRITES = ("put_item", "update_item", "delete_item", "transact_write_items")
+CALLS = ("put_item", "update_item", "delete_item", "transact_write_items", "get_item", "query", "scan")
 
 
 @hooks.on_infra_start()
@@ -38,7 +38,7 @@ def isolate_writes():
     Table.__deepcopy__ = lambda table, memo: table
     DynamoDBBackend.transact_write_items = transact_or_take_back
     turn = threading.RLock()
-    for name in WRITES:
+    for name in CALLS:
         setattr(DynamoDBBackend, name, in_turn(turn, getattr(DynamoDBBackend, name)))
 
 
@@ -49,12 +49,12 @@ def found(backend, named):
     return table.items, key, copy.deepcopy(table.items.get(key))
 
 
-def in_turn(turn, write):
-    @functools.wraps(write)
-    def wait_and_write(*args, **kwargs):
+def in_turn(turn, call):
+    @functools.wraps(call)
+    def wait_and_call(*args, **kwargs):
         with turn:
             # A copy: LocalEmu makes the response of the result later, when the next write may have changed the item. Two
             # producers would read the same ticket numbers from their responses.
-            return copy.deepcopy(write(*args, **kwargs))
+            return copy.deepcopy(call(*args, **kwargs))
 
-    return wait_and_write
+    return wait_and_call
