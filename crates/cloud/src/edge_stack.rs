@@ -154,6 +154,7 @@ mod tests {
     use config::{AddressLimit, ConfigValue, SettingValue};
 
     use super::*;
+    use crate::fixture::room_config;
     use crate::stub_aws;
 
     /// A stack that somebody tried to delete.
@@ -167,12 +168,10 @@ mod tests {
     }
 
     fn config() -> RoomConfig {
-        let shop = "https://shop.example".parse().unwrap();
-        let rate = waitroom::Rate::new(300).unwrap();
         RoomConfig {
             edge: Some(EdgeSetting::Yes),
             door_requests_per_address: Some(AddressLimit::from_value(ConfigValue::Number(5000)).unwrap()),
-            ..RoomConfig::new("sale".parse().unwrap(), "Sale".parse().unwrap(), shop, rate)
+            ..room_config("sale")
         }
     }
 
