@@ -21,6 +21,12 @@ async function violations(page) {
   return found.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`);
 }
 
+/** How many pixels are beyond the side of the window. */
+const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+/** As in a browser whose usual text is of twice the size. */
+const doubleText = (page) => page.addStyleTag({ content: ":root { font-size: 34px !important; }" });
+
 for (const scene of SCENES.filter((scene) => scene !== "turn")) {
   test(`axe finds nothing in the state ${scene}, light or dark`, async () => {
     for (const colorScheme of ["light", "dark"]) {
@@ -149,9 +155,10 @@ for (const [language, texts] of Object.entries(TEXTS)) {
       assert.equal(await page.locator("[data-bk=state]").textContent(), texts[scene]);
       assert.equal(await page.locator("html").getAttribute("lang"), language);
       assert.equal(await page.locator("html").getAttribute("dir"), texts.dir);
-      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-      assert.equal(overflow, 0, `${scene} is wider than 320 px`);
+      assert.equal(await overflow(page), 0, `${scene} is wider than 320 px`);
       assert.deepEqual(await violations(page), [], scene);
+      await doubleText(page);
+      assert.equal(await overflow(page), 0, `${scene} is wider than 320 px with text of twice the size`);
     }
     await context.close();
   });
@@ -162,14 +169,13 @@ test("fits with a long title and with text of twice the size, and does not anima
   const other = await Room.open("--title", title);
   const context = await chrome.newContext({ viewport: { width: 320, height: 480 }, reducedMotion: "reduce", bypassCSP: true });
   const page = await context.newPage();
-  const overflow = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   await openScene(page, other, "message");
-  assert.equal(await overflow(), 0);
+  assert.equal(await overflow(page), 0);
   const transition = await page.evaluate(() => getComputedStyle(document.querySelector(".bar"), "::before").transitionDuration);
   assert.equal(transition, "0s");
   await page.setViewportSize({ width: 640, height: 960 });
-  await page.addStyleTag({ content: ":root { font-size: 34px !important; }" });
-  assert.equal(await overflow(), 0, "with text of twice the size");
+  await doubleText(page);
+  assert.equal(await overflow(page), 0, "with text of twice the size");
   await context.close();
   await other.close();
 });
