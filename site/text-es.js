@@ -3,7 +3,7 @@ export default {
 
   finding: "Buscando su lugar…",
   waiting: "Está en la fila",
-  soon: "En cualquier momento",
+  soon: "Ya casi es su turno",
   slower: "La fila avanza un poco más despacio",
   paused: "La fila está en pausa",
   opening: "Todavía no ha abierto",

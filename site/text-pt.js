@@ -3,7 +3,7 @@ export default {
 
   finding: "Procurando seu lugar…",
   waiting: "Você está na fila",
-  soon: "A qualquer momento",
+  soon: "Está quase na sua vez",
   slower: "A fila está um pouco mais lenta",
   paused: "A fila está em pausa",
   opening: "Ainda não abriu",
