@@ -26,7 +26,7 @@ export function localeFor(language, preferred) {
   const variant = preferred.find((tag) => tag.toLowerCase().split("-")[0] === language);
   try {
     new Intl.NumberFormat(variant);
-    return variant ?? language;
+    return variant ?? (language === "en" ? "en-GB" : language);
   } catch {
     return language;
   }

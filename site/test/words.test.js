@@ -88,6 +88,13 @@ test("the visitor's own variant of the language is used if the browser knows it"
   assert.equal(localeFor("ar", ["arn", "fr"]), "ar");
 });
 
+test("who reads English because their own language is not spoken has a clock of 24 hours", () => {
+  const at = Date.parse("2026-11-21T00:10:00");
+  const clock = (preferred) => translator(texts.en, localeFor(chooseLanguage(preferred), preferred)).time(at);
+  assert.match(clock(["it-IT"]), /^0?0:10$/);
+  assert.match(clock(["it-IT", "en-US"]), /^12:10\sAM$/);
+});
+
 test("the countdown shows minutes and seconds", () => {
   const { countdown } = translator(texts.en, "en");
   assert.deepEqual([0, 900, 5_000, 65_000, 300_000, -1].map(countdown), ["0:00", "0:01", "0:05", "1:05", "5:00", "0:00"]);
