@@ -14,6 +14,7 @@ pub(crate) const CHECKS: &[&str] =
 
 const CADDYFILE: &str = include_str!("../../../../../infra/release/compose/Caddyfile");
 const DOCUMENTED: &str = include_str!("../../../../../docs/guard/Caddyfile");
+const NGINX: &str = include_str!("../../../../../docs/hosting/nginx.conf");
 
 fn shipped(name: &str) -> PathBuf {
     workspace::root().join("infra/release").join(name)
@@ -118,4 +119,10 @@ fn the_guard_is_asked_as_documented() {
         .replace("127.0.0.1:3000", "shop:3000");
     assert_eq!(between(CADDYFILE, route.0, route.1), documented);
     assert_eq!(between(CADDYFILE, log.0, log.1), between(DOCUMENTED, log.0, log.1));
+}
+
+#[test]
+fn caddy_says_that_the_room_starts_again_as_nginx_does() {
+    let (from, to) = ("<title>One moment</title>", "</html>");
+    assert_eq!(between(CADDYFILE, from, to), between(NGINX, from, to));
 }
