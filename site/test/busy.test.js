@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 
 import { retryIn } from "../line.js";
+import { LANGUAGES } from "../words.js";
 
 const html = readFileSync(new URL("../../crates/producer/src/busy.html", import.meta.url), "utf8");
 const [, script] = /<script>([^]*)<\/script>/.exec(html);
@@ -38,6 +39,11 @@ test("a browser that cannot count the refusals pauses as after several", () => {
   for (const history of [{}, refused]) {
     for (let visit = 0; visit < 3; visit += 1) assert.equal(load(history, 0.5), retryIn(4, 0, 0.5));
   }
+});
+
+test("who does not want to wait presses a link in their language", () => {
+  const links = html.match(/^<p.*<a href="" onclick="location\.reload\(\); return false">[^<]+<\/a>/gm);
+  assert.equal(links.length, LANGUAGES.length);
 });
 
 test("without JavaScript the busy page reloads after 45 to 60 seconds", () => {
