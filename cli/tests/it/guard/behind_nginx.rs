@@ -447,14 +447,14 @@ fn nginx_takes_what_the_documentation_adds() {
     let (shipped, _) = after.split_once("        # The same for a visitor with a pass.").unwrap();
     let room = room();
     let guard = Guard::of(&room, &["--bypass-network", "203.0.113.7", "--trust-proxy", "127.0.0.1"]);
-    let before_the_shop = |server: &str| {
+    let before_the_shop = |shipped: &str, server: &str| {
         let shop = "location / { return 200 'shop $request_uri'; }";
         Nginx::in_front_of_shop(guard.port(), shop, &[(shipped, server)]).unwrap()
     };
     let door = format!("{}/beekeeper", issuer(&room));
     let is_sent_away = |answer: &str| status(answer) == "303" && header(answer, "location") == Some(&door);
 
-    let one_event = before_the_shop(&block(GUARD, "location / {"));
+    let one_event = before_the_shop(shipped, &block(GUARD, "location / {"));
     assert!(visit(&one_event, "/tickets/7", &[]).contains("shop /tickets/7"), "the others are open");
     for spelled in
         ["/", "", ";x/7", "/7?a", "%2f7", "/../spring-sale/7"].map(|end| format!("/spring-sale{end}"))
@@ -477,10 +477,17 @@ fn nginx_takes_what_the_documentation_adds() {
 
     let balancer = block(SECURITY, "set_real_ip_from ").replace("10.0.0.0/16", "127.0.0.1");
     let health = block(SECURITY, "location = /up ");
-    let behind = before_the_shop(&format!("{balancer}{health}{shipped}"));
+    let behind = before_the_shop(shipped, &format!("{balancer}{health}{shipped}"));
     assert!(visit(&behind, "/up", &[]).contains("shop /up"), "the health check");
     let from =
         |address: &str| visit(&behind, "/tickets/7", &["--header", &format!("X-Forwarded-For: {address}")]);
     assert!(from("203.0.113.7").contains("shop /tickets/7"), "its network needs no session");
     assert!(is_sent_away(&from("203.0.113.8")));
+
+    // Into an nginx that somebody has, the guide takes nothing of what our server has in front of `auth_request`.
+    let (ours, _) = SHIPPED.split_once("        # All locations of the shop, also").unwrap();
+    let (_, ours) = ours.split_once("privkey.pem;\n").unwrap();
+    let theirs = before_the_shop(ours, "");
+    let arrived = visit(&theirs, &format!("/sale?bk_pass={}", pass(&room)), &[]);
+    assert_eq!((status(&arrived), header(&arrived, "location")), ("303", Some("/sale")), "{arrived}");
 }
