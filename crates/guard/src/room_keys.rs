@@ -39,11 +39,11 @@ pub enum RoomSilence {
 
 impl RoomSilence {
     /// Whether the room is there after all. It says 429 or 503 when it is overloaded; a proxy in front of it says 502 or 504
-    /// when it is gone.
+    /// when it is gone, and Cloudflare 520 to 530. For a balancer that says 503 then, it is there, or a crowd could open the shop.
     pub(crate) fn is_an_answer(&self) -> bool {
         match self {
             Self::NoAnswer { .. } => false,
-            Self::Status { status, .. } => !matches!(status, 500 | 502 | 504),
+            Self::Status { status, .. } => !matches!(status, 500 | 502 | 504 | 520..=530),
             Self::NothingThere { .. }
             | Self::NotKeys { .. }
             | Self::NotRules { .. }

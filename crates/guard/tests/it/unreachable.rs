@@ -60,7 +60,7 @@ async fn an_overloaded_room_answers() {
         assert_eq!(watch(&mut shop, 600).await, [], "{status}");
         assert_eq!(location(&shop.get(&mut Browser::default(), "/").await), DOOR, "{status}");
     }
-    for status in [500, 502, 504] {
+    for status in [500, 502, 504, 520, 530] {
         let mut shop = opening();
         shop.room.answers_only(status);
         assert_eq!(watch(&mut shop, 600).await, [ReachabilityChange::Opened], "{status}");
