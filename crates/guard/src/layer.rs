@@ -41,21 +41,24 @@ const LONGEST_END: Duration = Duration::from_secs(1);
 pub struct GuardLayer<L, C> {
     guard: Arc<Guard<L, C>>,
     client: ClientAddress,
+    uri: WholeUri,
 }
 
 /// The address of the visitor, from what the server knows of the request.
 type ClientAddress = fn(&http::Extensions) -> Option<IpAddr>;
 
+/// The URI that the visitor asked for, from what the server knows of the request.
+type WholeUri = fn(&http::Extensions) -> Option<&http::Uri>;
+
 /// A service behind a guard.
 pub struct GuardService<S, L, C> {
     inner: S,
-    guard: Arc<Guard<L, C>>,
-    client: ClientAddress,
+    layer: GuardLayer<L, C>,
 }
 
 impl<L, C> GuardLayer<L, C> {
     pub fn new(guard: Arc<Guard<L, C>>) -> Self {
-        Self { guard, client: |_| None }
+        Self { guard, client: |_| None, uri: |_| None }
     }
 
     /// How to find the visitor's address, which [networks that bypass](crate::Bypass::networks) need. With axum:
@@ -64,13 +67,20 @@ impl<L, C> GuardLayer<L, C> {
     pub fn with_client_address(self, client: ClientAddress) -> Self {
         Self { client, ..self }
     }
+
+    /// How to find the whole URI in a service that is nested below a path, whose own requests have only the rest of it. With axum:
+    /// `|known| Some(&known.get::<OriginalUri>()?.0)`. Without it, visitors come back from the room to a page that isn't there.
+    #[must_use]
+    pub fn with_uri(self, uri: WholeUri) -> Self {
+        Self { uri, ..self }
+    }
 }
 
 impl<S, L, C> Layer<S> for GuardLayer<L, C> {
     type Service = GuardService<S, L, C>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        GuardService { inner, guard: self.guard.clone(), client: self.client }
+        GuardService { inner, layer: self.clone() }
     }
 }
 
@@ -98,13 +108,14 @@ where
         // The service that is ready, and a clone for the next request.
         let clone = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, clone);
-        let (guard, client) = (self.guard.clone(), self.client);
+        let GuardLayer { guard, client, uri } = self.layer.clone();
         Box::pin(async move {
             let (mut head, body) = request.into_parts();
             strip_identity(&mut head.headers);
+            let uri = uri(&head.extensions).unwrap_or(&head.uri);
             let asked = GuardedRequest {
                 method: &head.method,
-                target: head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str),
+                target: uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str),
                 headers: &head.headers,
                 client: client(&head.extensions),
             };
@@ -174,13 +185,13 @@ impl GuardAnswer {
 
 impl<L, C> Clone for GuardLayer<L, C> {
     fn clone(&self) -> Self {
-        Self { guard: self.guard.clone(), client: self.client }
+        Self { guard: self.guard.clone(), ..*self }
     }
 }
 
 impl<S: Clone, L, C> Clone for GuardService<S, L, C> {
     fn clone(&self) -> Self {
-        Self { inner: self.inner.clone(), guard: self.guard.clone(), client: self.client }
+        Self { inner: self.inner.clone(), layer: self.layer.clone() }
     }
 }
 
