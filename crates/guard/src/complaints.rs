@@ -62,7 +62,7 @@ impl Complaints {
             tracing::warn!(
                 name = rules.name,
                 room = rules.room,
-                "a visitor was sent to the room again and again within a minute, and came back without a session each time. If this goes \
+                "a visitor was sent to the room again and again within seconds, and came back without a session each time. If this goes \
                  on, look whether the shop leads its visitors on to another host name; write that one into the room's shop"
             );
         }

@@ -51,10 +51,11 @@ impl From<GuardOutcome> for SentAway {
 impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
     /// Within this time after a visitor was sent for a better pass, one that is no better means that the next won't be either.
     const DOOR_PATIENCE: u64 = 60;
-    /// So often in that time somebody without a session is sent to the door for one page. A shop that leads on to another name sends them back
+    /// So often in a row somebody without a session is sent to the door for one page. A shop that leads on to another name sends them back
     /// by four redirects, or six if it needs their secret first, and browsers follow twenty.
     const TRIPS: u8 = 3;
-    /// Redirects alone take no longer from one trip to the next. Whoever opens the link once more takes a moment.
+    /// Redirects alone take no longer from one trip to the next. Whoever opens the link once more takes a moment, and the page that ends a
+    /// circle tries again later than that.
     const ONE_TRIP: u64 = 5;
 
     pub fn new(rules: GuardRules, key: SessionKey, sessions: L, keys: RoomKeys<C>) -> Self {
@@ -315,10 +316,7 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
     fn trips(&self, request: &GuardedRequest<'_>, now: u64) -> Trips {
         let sent = self.sent(request).filter(|sent| sent.path == ReturnPath::new(request.target));
         let trips = sent.and_then(|sent| sent.trips);
-        let goes_on = |before: &Trips| {
-            let until = if before.count < Self::TRIPS { Self::ONE_TRIP } else { Self::DOOR_PATIENCE };
-            now.abs_diff(before.last) < until
-        };
+        let goes_on = |before: &Trips| now.abs_diff(before.last) < Self::ONE_TRIP;
         let count = trips.filter(goes_on).map_or(0, |before| before.count);
         Trips { last: now, count: count.saturating_add(1) }
     }
