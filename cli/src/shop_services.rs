@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser};
-use guard::Bypass;
+use guard::{Bypass, BypassPath};
 use http::Method;
 use setup::ShopServices;
 use url::Position;
@@ -95,13 +95,14 @@ fn warnings(
 /// What lets the room measure this page of the shop, if the guard doesn't.
 fn not_measured(guard: &GuardArguments, health: &WebUrl) -> Option<String> {
     let target = &health.as_url()[Position::BeforePath..Position::AfterQuery];
-    let covers = |paths: &[String]| {
+    let covers = |paths: &[BypassPath]| {
         Bypass { paths: paths.into(), ..Bypass::default() }.covers_target(&Method::GET, target)
     };
     if covers(&guard.bypass_path) {
         return None;
     }
-    let mut named = [health.as_url().path(), target].into_iter().filter_map(|path| Bypass::path(path).ok());
+    let mut named =
+        [health.as_url().path(), target].into_iter().filter_map(|path| path.parse::<BypassPath>().ok());
     Some(named.find(|path| covers(std::slice::from_ref(path))).map_or_else(
         || "write another health URL into the configuration file, below /".to_owned(),
         |path| format!("bypass_path = [\"{path}\"]"),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
-use guard::{Bypass, OneSession};
+use guard::{Bypass, BypassPath, OneSession};
 use http::Method;
 use http::method::InvalidMethod;
 use ipnet::IpNet;
@@ -65,8 +65,8 @@ pub(crate) struct GuardArguments {
     pub(crate) session: Duration,
     /// Path that needs no session, a file or a script of its own: /paid.php is this path, /static/ what is read below it,
     /// /pay.php?from=stripe is /pay.php with this parameter; repeat it for several
-    #[arg(long, value_name = "PATH", value_parser = |path: &str| Bypass::path(path))]
-    pub(crate) bypass_path: Vec<String>,
+    #[arg(long, value_name = "PATH")]
+    pub(crate) bypass_path: Vec<BypassPath>,
     /// Method that needs no session, such as OPTIONS; repeat it for several
     #[arg(long, value_name = "METHOD", value_parser = method)]
     pub(crate) bypass_method: Vec<Method>,

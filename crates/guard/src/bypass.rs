@@ -15,11 +15,7 @@ use crate::request::only_reads;
 /// Besides what is named here, whoever issues the shop's certificate may read its challenges, ten in a second.
 #[derive(Clone, Debug, Default)]
 pub struct Bypass {
-    /// `/paid.php` is this path, `/static/` is what is read below it, `/pay.php?from` is `/pay.php` with this parameter in its query,
-    /// and `/pay.php?from=stripe` with this value of it.
-    ///
-    /// Each has to be a file or a script of its own: a front controller does under any path what the query or the body says.
-    pub paths: Vec<String>,
+    pub paths: Vec<BypassPath>,
     /// Such as `OPTIONS`, which browsers send without cookies.
     pub methods: Vec<Method>,
     /// For the shop's own programs and monitoring.
@@ -27,6 +23,13 @@ pub struct Bypass {
     /// The office, or the network of a payment provider.
     pub networks: Vec<IpNet>,
 }
+
+/// `/paid.php` is this path, `/static/` is what is read below it, `/pay.php?from` is `/pay.php` with this parameter in its query,
+/// and `/pay.php?from=stripe` with this value of it. `/`, which would be the whole shop, is none.
+///
+/// Each has to be a file or a script of its own: a front controller does under any path what the query or the body says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BypassPath(String);
 
 /// A header with a value that only the shop's own programs know.
 #[derive(Clone)]
@@ -55,18 +58,6 @@ pub enum BypassError {
 }
 
 impl Bypass {
-    /// Checks a path as it is configured.
-    pub fn path(text: &str) -> Result<String, BypassError> {
-        let (path, parameter) = split(text);
-        match path {
-            "/" if parameter.is_none() => Err(BypassError::Everything),
-            _ if path.starts_with('/') && is_plain(path) && parameter.is_none_or(is_plain_parameter) => {
-                Ok(text.into())
-            }
-            _ => Err(BypassError::Path),
-        }
-    }
-
     /// Checks a network as it is configured: an address, or a network like `10.0.0.0/8`.
     pub fn network(text: &str) -> Result<IpNet, BypassError> {
         let address = text.parse::<IpAddr>().map(IpNet::from);
@@ -80,7 +71,7 @@ impl Bypass {
         let (path, query) = split(target);
         path.is_ascii()
             && is_plain(path)
-            && self.paths.iter().any(|named| covers_path(named, method, path, query))
+            && self.paths.iter().any(|named| covers_path(&named.0, method, path, query))
     }
 
     pub(crate) fn covers(&self, request: &GuardedRequest<'_>) -> bool {
@@ -153,6 +144,27 @@ fn is_plain(path: &str) -> bool {
     escapes_nothing && !path.contains("//") && path.split('/').all(|part| part != "." && part != "..")
 }
 
+impl FromStr for BypassPath {
+    type Err = BypassError;
+
+    fn from_str(text: &str) -> Result<Self, BypassError> {
+        let (path, parameter) = split(text);
+        match path {
+            "/" if parameter.is_none() => Err(BypassError::Everything),
+            _ if path.starts_with('/') && is_plain(path) && parameter.is_none_or(is_plain_parameter) => {
+                Ok(Self(text.into()))
+            }
+            _ => Err(BypassError::Path),
+        }
+    }
+}
+
+impl fmt::Display for BypassPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 impl SecretHeader {
     /// A shorter secret can be guessed.
     const MIN_LENGTH: usize = 16;
@@ -190,6 +202,11 @@ mod tests {
 
     use super::*;
 
+    fn of(paths: &[&str]) -> Bypass {
+        let paths = paths.iter().map(|path| path.parse().unwrap()).collect();
+        Bypass { paths, ..Bypass::default() }
+    }
+
     fn covers(
         bypass: &Bypass,
         method: &Method,
@@ -206,7 +223,7 @@ mod tests {
 
     #[test]
     fn named_paths_bypass_and_no_other_way_of_writing_them() {
-        let bypass = Bypass { paths: vec!["/paid.php".into(), "/static/".into()], ..Bypass::default() };
+        let bypass = of(&["/paid.php", "/static/"]);
         let covers = |target: &str| covers(&bypass, &Method::GET, target, &[], "");
         for covered in ["/paid.php", "/paid.php?x", "/static/", "/static/a/b.css?v=1.2-rc_3", "/static/.well"]
         {
@@ -239,21 +256,21 @@ mod tests {
             assert!(!covers(guarded), "{guarded}");
         }
         for good in ["/static/", "/a?b", "/?wc-api", "/?wc-api=wc_stripe"] {
-            assert_eq!(Bypass::path(good), Ok(good.into()));
+            assert_eq!(good.parse::<BypassPath>(), Ok(BypassPath(good.into())));
         }
-        assert_eq!(Bypass::path("/"), Err(BypassError::Everything));
+        assert_eq!("/".parse::<BypassPath>(), Err(BypassError::Everything));
         for wrong in [
             "", "static/", "/a/../b", "//", "/%61", "/?", "/a?", "/?=b", "/?b=", "/?a&b", "/?a?b", "/?a=b=c",
             "/?%61", "?a", "/..?a",
         ] {
-            assert_eq!(Bypass::path(wrong), Err(BypassError::Path), "{wrong}");
+            assert_eq!(wrong.parse::<BypassPath>(), Err(BypassError::Path), "{wrong}");
         }
     }
 
     /// Where there is no such file, a front controller does what the query or the body says: `?rest_route=/wc/store/v1/checkout`.
     #[test]
     fn below_a_folder_files_are_read_and_nothing_else() {
-        let bypass = Bypass { paths: vec!["/static/".into(), "/paid.php".into()], ..Bypass::default() };
+        let bypass = of(&["/static/", "/paid.php"]);
         let covers = |method, target: &str| covers(&bypass, &method, target, &[], "");
         for read in ["/static/a.css", "/static/a.css?v=7", "/static/a.css?ver=6.4.2", "/static/a.css?v="] {
             assert!(covers(Method::GET, read) && covers(Method::HEAD, read), "{read}");
@@ -270,8 +287,7 @@ mod tests {
 
     #[test]
     fn a_path_with_a_parameter_bypasses_with_it_only() {
-        let bypass = |path: &str| Bypass { paths: vec![path.into()], ..Bypass::default() };
-        let (any, stripe) = (bypass("/?wc-api"), bypass("/?wc-api=wc_stripe"));
+        let (any, stripe) = (of(&["/?wc-api"]), of(&["/?wc-api=wc_stripe"]));
         for (target, by_name, by_value) in [
             ("/?wc-api=wc_stripe", true, true),
             ("/?order=7%20a&wc-api=wc_stripe", true, true),

@@ -46,7 +46,7 @@ mod visitor_cookie;
 
 pub use answer::{Decision, GuardAnswer, GuardOutcome, ToShop};
 pub use authorizer::{AuthorizedVisitor, Authorizer, NotAuthorized};
-pub use bypass::{Bypass, BypassError, SecretHeader};
+pub use bypass::{Bypass, BypassError, BypassPath, SecretHeader};
 pub use decide::Guard;
 pub use exchange::{Exchange, Fingerprint};
 pub use file_sessions::FileSessions;

@@ -228,7 +228,7 @@ async fn the_guard_counts_who_came_in_by_their_window() {
 /// As nginx and Caddy say it, who see the shop's answer while the guard doesn't.
 #[tokio::test]
 async fn a_cookie_ends_the_session_that_it_names_and_no_other() {
-    let bypass = Bypass { paths: vec!["/static/".into()], ..Bypass::default() };
+    let bypass = Bypass { paths: vec!["/static/".parse().unwrap()], ..Bypass::default() };
     for target in ["/thanks.css", "/static/a.css"] {
         let mut shop = Shop::with(GuardRules { bypass: bypass.clone(), ..rules() });
         let mut browsers = [Browser::default(), Browser::default()];

@@ -48,7 +48,7 @@ impl Service<Request<&'static str>> for Sale {
 /// A shop whose time is the system's, as the layer reads it.
 fn present() -> Shop {
     let networks = vec!["10.0.0.0/8".parse().unwrap()];
-    let bypass = Bypass { paths: vec!["/static/".into()], networks, ..Bypass::default() };
+    let bypass = Bypass { paths: vec!["/static/".parse().unwrap()], networks, ..Bypass::default() };
     let mut shop = Shop::with(GuardRules { bypass, ..rules() });
     shop.now = Moment::now().unwrap().now;
     shop
