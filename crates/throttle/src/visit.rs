@@ -14,8 +14,9 @@ pub enum VisitFailure {
     NoAnswer(#[source] ProbeError, Url),
     #[error("no answer within {} seconds", TIME_OUT.as_secs())]
     TimeOut,
+    /// Status 500 or above, or 429: a shop that sheds load by either is quick to say so.
     #[error("{url} answered with status {status}")]
-    ServerError { url: Url, status: u16 },
+    Status { url: Url, status: u16 },
     /// The shop answered 403, or sent the throttle to the waiting room: it lets nobody in without a pass, as it should.
     /// That is quickly done, and says nothing about how the shop is.
     #[error("{0} refuses visitors without a pass; give a health URL that needs none")]
@@ -47,8 +48,8 @@ async fn follow(probe: &impl Probe, room: &Room) -> Result<Duration, VisitFailur
             Err(error) => return Err(VisitFailure::NoAnswer(error, url)),
         };
         took += reply.took;
-        if reply.status >= 500 {
-            return Err(VisitFailure::ServerError { url, status: reply.status });
+        if matches!(reply.status, 429 | 500..) {
+            return Err(VisitFailure::Status { url, status: reply.status });
         }
         if reply.status == 403 {
             return Err(VisitFailure::Refused(url));
@@ -125,8 +126,8 @@ mod tests {
     const SHOP: &str = "https://shop.example/";
 
     #[test]
-    fn every_status_below_500_but_403_is_an_answer() {
-        for status in [200, 204, 304, 401, 404, 429] {
+    fn every_status_below_500_but_403_and_429_is_an_answer() {
+        for status in [200, 204, 304, 401, 404] {
             assert_eq!(visited(SHOP, &[(SHOP, status, None)]), Ok(10), "{status}");
         }
         assert_eq!(visited(SHOP, &[(SHOP, 302, None)]), Ok(10), "a redirect to nowhere");
@@ -167,11 +168,13 @@ mod tests {
     }
 
     #[test]
-    fn no_connection_no_answer_and_server_errors_are_failures() {
+    fn no_connection_no_answer_overload_and_server_errors_are_failures() {
         assert_eq!(visited(SHOP, &[]), Err("no connection to https://shop.example/".into()));
         assert_eq!(visited("https://shop.example/hangs", &[]), Err("no answer within 5 seconds".into()));
-        let broken = visited(SHOP, &[(SHOP, 503, None)]);
-        assert_eq!(broken, Err("https://shop.example/ answered with status 503".into()));
+        for status in [429, 500, 503] {
+            let expected = format!("https://shop.example/ answered with status {status}");
+            assert_eq!(visited(SHOP, &[(SHOP, status, None)]), Err(expected));
+        }
     }
 
     #[test]

@@ -116,7 +116,7 @@ pub fn judge(room: &Room, measurement: &Measurement, throttles: bool) -> DoctorC
         let mut advice =
             "see whether the shop is up, and whether this is its address: the room sends visitors there"
                 .to_owned();
-        if let Some(VisitFailure::ServerError { status: SILENT_GUARD, .. }) = measurement.last_failure {
+        if let Some(VisitFailure::Status { status: SILENT_GUARD, .. }) = measurement.last_failure {
             advice += "; if a guard is in front of it: sudo systemctl status beekeeper-guard";
         }
         return DoctorCheck::problem(SHOP, format!("{measured}: {failed}"), advice);
@@ -194,7 +194,7 @@ mod tests {
     fn a_shop_that_fails_as_behind_a_silent_guard_is_not_the_only_suspect() {
         let advice = |status| {
             let url = "https://shop.example/sale".parse().unwrap();
-            let last_failure = Some(VisitFailure::ServerError { url, status });
+            let last_failure = Some(VisitFailure::Status { url, status });
             let sample = Sample { answered: Vec::new(), failed: 20 };
             let measurement = Measurement { sample, refused: 0, last_failure };
             judge(&room("https://shop.example/sale"), &measurement, false).advice.unwrap()
