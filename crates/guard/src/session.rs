@@ -12,6 +12,13 @@ use crate::bytes::{self, Bytes};
 #[derive(Debug)]
 pub struct SessionKey(Prover);
 
+/// A text that is no [`SessionKey`].
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "a session key is one line of 43 characters; copy it from another guard of this shop, or make a new one, which ends all sessions"
+)]
+pub struct SessionKeyError;
+
 /// One session of a visitor: 16 random bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SessionId(Bytes);
@@ -34,10 +41,9 @@ impl SessionKey {
     }
 
     /// Fails if this is not a key as [`SessionKey::generate`] makes it.
-    pub fn new(text: &str) -> Result<Self, PassError> {
-        let key = serde_json::from_value::<ProofKey>(text.trim().into())
-            .map_err(|_| PassError::UnreadableProofKey)?;
-        key.prover().map(Self)
+    pub fn new(text: &str) -> Result<Self, SessionKeyError> {
+        let key = serde_json::from_value::<ProofKey>(text.trim().into()).ok();
+        key.and_then(|key| key.prover().ok()).map(Self).ok_or(SessionKeyError)
     }
 
     /// A proof of one room is none of another, although guards may share the key.
@@ -156,7 +162,8 @@ mod tests {
         assert_eq!(Session::unseal(&value, &theirs, "sale"), None);
         assert_eq!(Session::unseal(&value, &ours, "other"), None);
         for damaged in ["", "AAAA", "not base64!"] {
-            assert!(SessionKey::new(damaged).is_err(), "{damaged}");
+            let error = SessionKey::new(damaged).unwrap_err().to_string();
+            assert!(error.starts_with("a session key is one line of 43 characters"), "{damaged}: {error}");
         }
     }
 

@@ -33,7 +33,7 @@ impl DemoShop {
     pub fn new(store: EmbeddedStore, room: &Room) -> Result<Self, PassError> {
         let rules =
             GuardRules { https: false, ..GuardRules::new(&room.issuer(), room.settings.room.as_str()) };
-        let key = SessionKey::new(&SessionKey::generate()?)?;
+        let key = SessionKey::new(&SessionKey::generate()?).map_err(|_| PassError::Generate)?;
         let keys = RoomKeys::of_room(&rules, KeysInStore { store, rules: rules.clone() });
         Ok(Self(Guard::new(rules, key, MemorySessions::default(), keys)))
     }
