@@ -62,9 +62,15 @@ fn a_room_with_a_guarded_shop_is_ready() {
     let room = Local::start(&["--shop", &shop]);
     let diagnosis = Diagnosis::of_room(&room, &["--visitors", "40"]);
     assert_eq!((diagnosis.code, &diagnosis.report["ready"]), (0, &Value::Bool(true)), "{}", diagnosis.report);
-    for name in ["room", "crowd", "page", "keys", "shop", "way-around"] {
+    for name in ["room", "crowd", "page", "keys", "way-around"] {
         assert_eq!(diagnosis.only(name).0, "ok", "{}", diagnosis.report);
     }
+    let (result, unseen, what) = diagnosis.only("shop");
+    assert!(
+        result == "not-checked" && unseen.ends_with(" can't be seen from here"),
+        "a guard may answer: {unseen}"
+    );
+    assert!(what.ends_with("needs no pass, with --throttle --health URL"), "{what}");
     assert!(
         diagnosis.only("page").1.ends_with(" kB") && diagnosis.only("page").1.contains("the built-in page")
     );

@@ -37,7 +37,11 @@ impl DoctorReport {
         };
         let counts = [(CheckResult::Problem, "problem"), (CheckResult::Warning, "warning")];
         let [problems, warnings] = counts.map(|(result, name)| things(self.count(result), name));
-        format!("{} is {is}: {problems}, {warnings}", self.room)
+        let unseen = match self.count(CheckResult::NotChecked) {
+            0 => String::new(),
+            number => format!(", {number} not checked"),
+        };
+        format!("{} is {is}: {problems}, {warnings}{unseen}", self.room)
     }
 }
 
@@ -52,10 +56,11 @@ mod tests {
             DoctorCheck::ok("clock", "as AWS's"),
             DoctorCheck::warning("shop", "slow", "look at it"),
             DoctorCheck::problem("way-around", "everybody\nenters", "guard it"),
+            DoctorCheck::not_checked("stack", "not deployed yet"),
         ];
         let report = DoctorReport::of(&configured(None), checks);
         assert!(!report.ready && report.has_warnings());
-        assert_eq!(report.verdict(), "sale is not ready: 1 problem, 1 warning");
+        assert_eq!(report.verdict(), "sale is not ready: 1 problem, 1 warning, 1 not checked");
         let ready = DoctorReport::of(&configured(None), Vec::new());
         assert_eq!(ready.verdict(), "sale is ready to be deployed: no problems, no warnings");
     }

@@ -30,8 +30,14 @@ pub(crate) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
     }
     let throttles = throttles(examined).await;
     let mut check = judge(room, &measure(&examined.probe, &SystemClock, room).await, throttles);
-    if check.result == CheckResult::Problem {
-        check.advice = check.advice.map(|advice| examined.after_guard(advice));
+    match check.result {
+        CheckResult::Problem => check.advice = check.advice.map(|advice| examined.after_guard(advice)),
+        CheckResult::NotChecked => {
+            // On this machine, a health URL goes with a throttle only.
+            let flags = if examined.is_here() { "--throttle --health URL" } else { "--health URL" };
+            check.advice = Some(format!("name a page of the shop that needs no pass, with {flags}"));
+        }
+        CheckResult::Ok | CheckResult::Warning => {}
     }
     let mut checks = vec![check];
     if let Some(health) = &room.settings.health {
@@ -93,18 +99,18 @@ pub fn judge(room: &Room, measurement: &Measurement, throttles: bool) -> DoctorC
         measurement.last_failure.as_ref().map(|failure| format!(", the last one: {}", innermost(failure)));
     let failed = format!("{} of {all} requests failed{}", sample.failed, why.unwrap_or_default());
     if measurement.is_refused() {
-        let mut text =
-            format!("{measured} refuses visitors without a pass, as it should; so its speed is not known");
+        let refuses = format!("{measured} refuses visitors without a pass, as it should; so");
+        if !throttles && sample.failed == 0 {
+            // A guard refuses them also while the shop behind it is down.
+            let text = format!("{refuses} whether the shop itself answers can't be seen from here");
+            return DoctorCheck::not_checked(SHOP, text);
+        }
+        let mut text = format!("{refuses} its speed is not known");
         if sample.failed > 0 {
             text = format!("{text}; {failed}");
         }
-        return if throttles {
-            DoctorCheck::warning(SHOP, text, needs_health(measured))
-        } else if sample.failed > 0 {
-            DoctorCheck::warning(SHOP, text, FAILS_ADVICE)
-        } else {
-            DoctorCheck::ok(SHOP, text)
-        };
+        let advice = if throttles { needs_health(measured) } else { FAILS_ADVICE.to_owned() };
+        return DoctorCheck::warning(SHOP, text, advice);
     }
     let Some(baseline) = Baseline::of(sample) else {
         if let Some(VisitFailure::NoAnswer(error, _)) = &measurement.last_failure
@@ -215,7 +221,12 @@ mod tests {
                 throttles,
             )
         };
-        assert_eq!(judged(0, false).result, CheckResult::Ok);
+        let unseen = judged(0, false);
+        assert_eq!(
+            (unseen.result, unseen.advice),
+            (CheckResult::NotChecked, None),
+            "a deployment does not warn"
+        );
         let warned = judged(2, false);
         assert_eq!(warned.result, CheckResult::Warning);
         assert!(
