@@ -361,7 +361,7 @@ mod tests {
         let names: Vec<_> = standing.options.iter().map(|line| line.name).collect();
         assert_eq!(names, ["alarms", "throttle", "firewall"]);
         assert!(
-            (standing.options[0].dollars - 1.9).abs() < 1e-9
+            (standing.options[0].dollars - 2.0).abs() < 1e-9
                 && (standing.options[2].dollars - 6.0).abs() < 1e-9
         );
         assert_eq!(standing.month, StandingCosts::of(&super::tests::room(1000)).month);

@@ -96,7 +96,7 @@ pub(crate) const METRICS: f64 = 5.0;
 pub(crate) const ALARM_METRICS: f64 = 15.0;
 pub(crate) const API_ALARM_METRICS: f64 = 2.0;
 pub(crate) const EDGE_ALARM_METRICS: f64 = 2.0;
-pub(crate) const THROTTLE_ALARM_METRICS: f64 = 2.0;
+pub(crate) const THROTTLE_ALARM_METRICS: f64 = 3.0;
 pub(crate) const DOOR_LIMIT_ALARM_METRICS: f64 = 1.0;
 
 /// The document, compressed, with its headers; a further file of a custom page; a poll and a visit to the door with headers.

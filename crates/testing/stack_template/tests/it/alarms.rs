@@ -3,13 +3,14 @@
 
 use serde_json::{Value, json};
 use stack_template::Stack;
+use waitroom::throttle_rules::{MAX_FAILURES, SAMPLE_SIZE};
 
 use crate::choices::choosing;
 
 /// An alarm, the metrics that it watches (of what they are), and what its text says.
 type Rings = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
-const ALARMS: [Rings; 13] = [
+const ALARMS: [Rings; 14] = [
     (
         "ApiErrorsAlarm",
         &[("AWS/ApiGateway 5XXError", "AWS::StackName")],
@@ -68,6 +69,11 @@ const ALARMS: [Rings; 13] = [
         "RefusedRequestsAlarm",
         &[("AWS/ApiGateway 4XXError", "AWS::StackName")],
         &["is refused", "If many people are here", "If few are here"],
+    ),
+    (
+        "ShopFailingAlarm",
+        &[("Beekeeper ShopFailing", "sale")],
+        &["the shop fails", "beekeeper status sale", "beekeeper pause sale", "beekeeper on sale"],
     ),
     (
         "TableThrottlesAlarm",
@@ -159,8 +165,9 @@ fn each_alarm_watches_what_its_text_says() {
     }
     let topic = stack.properties("AlarmTopic").unwrap();
     assert_eq!(topic["Subscription"], json!([{ "Protocol": "email", "Endpoint": "operator@shop.example" }]));
-    // The text of the door's alarm has a number.
+    // The texts of two have numbers.
     assert_eq!(stack.properties("Producer").unwrap()["Timeout"], 10);
+    assert_eq!((SAMPLE_SIZE, MAX_FAILURES), (20, 2));
 }
 
 /// API Gateway counts a response of its own as a 4XX error as soon as the definition gives it another status:

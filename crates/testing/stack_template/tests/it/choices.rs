@@ -16,7 +16,7 @@ pub(crate) fn choosing(chosen: &[(&str, &str)]) -> Stack {
 /// Parameters, the resources that they add, and the other resources that they change.
 type Choice = (&'static [(&'static str, &'static str)], &'static [&'static str], &'static [&'static str]);
 
-const CHOICES: [Choice; 17] = [
+const CHOICES: [Choice; 18] = [
     (&[("Throttling", "yes")], &["Throttle", "ThrottleLog", "ThrottleRole"], &["RoomSetup", "Trigger"]),
     (&[("Health", "https://shop.example/health")], &[], &["RoomSetup"]),
     (
@@ -137,6 +137,29 @@ const CHOICES: [Choice; 17] = [
             "TriggerStoppedAlarm",
         ],
         &[],
+    ),
+    (
+        &[("AlarmEmail", "operator@shop.example"), ("Throttling", "yes")],
+        &[
+            "AlarmTopic",
+            "ApiErrorsAlarm",
+            "ConsumersDroppedAlarm",
+            "DeadLettersAlarm",
+            "DoorErrorsAlarm",
+            "DoorThrottlesAlarm",
+            "FunctionErrorsAlarm",
+            "FunctionThrottlesAlarm",
+            "LineStalledAlarm",
+            "OldestVisitorAlarm",
+            "RefusedRequestsAlarm",
+            "ShopFailingAlarm",
+            "TableThrottlesAlarm",
+            "Throttle",
+            "ThrottleLog",
+            "ThrottleRole",
+            "TriggerStoppedAlarm",
+        ],
+        &["RoomSetup", "Trigger"],
     ),
     (&[("AccessLog", "yes")], &["ApiLog"], &["Api"]),
     (&[("WarmReads", "50000")], &[], &["Ledger"]),
