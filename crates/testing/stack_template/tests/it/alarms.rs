@@ -78,7 +78,7 @@ const ALARMS: [Rings; 14] = [
     (
         "TableThrottlesAlarm",
         &[("AWS/DynamoDB ReadThrottleEvents", "Ledger"), ("AWS/DynamoDB WriteThrottleEvents", "Ledger")],
-        &["the table refuses requests", "WarmReads"],
+        &["the table refuses requests", "warm_reads and warm_writes"],
     ),
     ("TriggerStoppedAlarm", &[("AWS/Lambda Invocations", "Trigger")], &["has not started the trigger"]),
 ];
