@@ -99,8 +99,14 @@ const LOOKED_BACK: Duration = Duration::from_hours(1);
 const LATE: Duration = Duration::from_mins(5);
 
 /// A few client errors are always there, and no metric tells them from visitors whom API Gateway refused. So they count
-/// where the alarm of refused requests would ring.
+/// where they are a larger share of a minute's requests, as for the alarm of refused requests.
 const FEW_CLIENT_ERRORS: f64 = 0.05;
+
+/// In a minute with fewer requests, a single one of a program is more than that share already. So there they count only if the
+/// minute before or after is like it.
+const FEW_REQUESTS: f64 = 20.0;
+
+const MINUTE: Duration = Duration::from_mins(1);
 
 fn counted<'a>(stack: &'a str, source: RefusalSource<'a>) -> Vec<Counted<'a>> {
     let (api, function, table) = ("AWS/ApiGateway", "AWS/Lambda", "AWS/DynamoDB");
@@ -162,14 +168,26 @@ fn add(
     Ok(())
 }
 
+/// These minutes, without client errors that are too few to count.
+fn without_few(minutes: &BTreeMap<Timestamp, MinuteCounts>) -> BTreeMap<Timestamp, MinuteCounts> {
+    let has_many = |began: Timestamp| minutes.get(&began).is_some_and(MinuteCounts::has_many_client_errors);
+    let kept = |(&began, counts): (&Timestamp, &MinuteCounts)| {
+        let is_lasting = || has_many(began - MINUTE) || has_many(began + MINUTE);
+        let count = has_many(began) && (counts.requests >= FEW_REQUESTS || is_lasting());
+        let client_errors = if count { counts.client_errors } else { 0.0 };
+        (began, MinuteCounts { client_errors, ..*counts })
+    };
+    minutes.iter().map(kept).collect()
+}
+
 fn refusals(minutes: &BTreeMap<Timestamp, MinuteCounts>, room: &RoomId, now: Timestamp) -> Option<Refusals> {
-    let minute = Duration::from_mins(1);
+    let minutes = without_few(minutes);
     let latest = *minutes.keys().next_back().filter(|latest| **latest + LATE >= now)?;
     let mut lately = MinuteCounts::default();
     let mut requests = 0.0;
-    for (_, counts) in minutes.range(latest - minute..) {
+    for (_, counts) in minutes.range(latest - MINUTE..) {
         requests += counts.refused();
-        lately = lately.and(counts.reasons());
+        lately = lately.and(*counts);
     }
     if requests < 1.0 {
         return None;
@@ -177,7 +195,7 @@ fn refusals(minutes: &BTreeMap<Timestamp, MinuteCounts>, room: &RoomId, now: Tim
     // Before these, until two minutes in a row had none.
     let mut since = latest;
     for (began, _) in minutes.iter().rev().filter(|(_, counts)| counts.refused() > 0.0) {
-        if *began + 2 * minute < since {
+        if *began + 2 * MINUTE < since {
             break;
         }
         since = *began;
@@ -193,16 +211,11 @@ fn refusals(minutes: &BTreeMap<Timestamp, MinuteCounts>, room: &RoomId, now: Tim
 
 impl MinuteCounts {
     fn refused(&self) -> f64 {
-        self.server_errors + self.refused_clients() + self.refused_at_edge
+        self.server_errors + self.client_errors + self.refused_at_edge
     }
 
-    fn refused_clients(&self) -> f64 {
-        if self.client_errors > FEW_CLIENT_ERRORS * self.requests { self.client_errors } else { 0.0 }
-    }
-
-    /// The same without client errors that are too few to count.
-    fn reasons(&self) -> Self {
-        Self { client_errors: self.refused_clients(), ..*self }
+    fn has_many_client_errors(&self) -> bool {
+        self.client_errors > FEW_CLIENT_ERRORS * self.requests
     }
 
     fn and(self, other: Self) -> Self {
@@ -286,6 +299,21 @@ mod tests {
         assert_eq!(found(&[(1, CALM), (2, CALM)]), None);
         let refusing = MinuteCounts { client_errors: 51.0, ..CALM };
         assert_eq!(found(&[(1, refusing), (2, CALM)]).unwrap().requests, 51);
+    }
+
+    #[test]
+    fn a_stray_request_in_a_quiet_minute_is_nobody_and_in_two_such_minutes_somebody() {
+        let quiet = MinuteCounts { requests: 3.0, client_errors: 1.0, ..MinuteCounts::default() };
+        assert_eq!(found(&[(1, quiet), (2, CALM)]), None);
+        assert_eq!(found(&[(1, CALM), (2, quiet), (4, quiet)]), None, "not in a row");
+        let refused = found(&[(1, quiet), (2, quiet)]).unwrap();
+        assert_eq!((refused.requests, refused.since), (2, began(2)));
+        let failing = MinuteCounts { server_errors: 1.0, ..quiet };
+        assert_eq!(found(&[(1, failing)]).unwrap().requests, 1, "a server error always counts");
+
+        let of = |requests| found(&[(1, MinuteCounts { requests, client_errors: 2.0, ..quiet })]);
+        assert_eq!(of(19.0), None);
+        assert_eq!(of(20.0).unwrap().requests, 2, "more than one in twenty");
     }
 
     #[test]
