@@ -114,16 +114,16 @@ async fn what_bypasses_has_no_identity() {
 #[tokio::test]
 async fn in_a_nested_service_the_whole_path_counts() {
     let shop = present();
-    let layer = GuardLayer::new(shop.guard.clone()).with_uri(|known| known.get::<Uri>());
+    let layer = GuardLayer::new(shop.guard.clone()).with_uri(http::Extensions::get::<Uri>);
     let send = async |whole: &str, rest: &str, cookie: &str| {
         let mut request = Request::get(rest).header("cookie", cookie).body("body").unwrap();
         request.extensions_mut().insert(whole.parse::<Uri>().unwrap());
         layer.layer(Sale).call(request).await.unwrap()
     };
     let away = send("/tickets/7?x=1", "/7?x=1", "").await;
-    let sent = header(&away, "set-cookie").unwrap().split(';').next().unwrap();
+    let cookie = header(&away, "set-cookie").unwrap().split(';').next().unwrap();
     let pass = shop.pass("visitor");
-    let back = send(&format!("/tickets/?bk_pass={pass}"), &format!("/?bk_pass={pass}"), sent).await;
+    let back = send(&format!("/tickets/?bk_pass={pass}"), &format!("/?bk_pass={pass}"), cookie).await;
     assert_eq!((back.status().as_u16(), header(&back, "location")), (302, Some("/tickets/7?x=1")));
     assert_eq!(send("/static/a.css", "/a.css", "").await.body(), "/a.css body []", "as the service sees it");
     assert_eq!(send("/other/static/a.css", "/static/a.css", "").await.status(), 302, "another folder");
