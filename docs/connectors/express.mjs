@@ -36,13 +36,13 @@ export function waitingRoom({ room, name, secret, sessionSeconds = 3600, https =
   }
 
   /** Ends the session if the shop's answer says so. The room gives its visitor a new place, if it counts who is in the shop. */
-  function endIfTold(response, { subject, number }) {
+  function endIfTold(response, visitor) {
     const { writeHead } = response;
     response.writeHead = (...head) => {
-      const isEnd = /^end$/i.test(response.get("Beekeeper-Session"));
+      const isEnd = visitor && /^end$/i.test(response.get("Beekeeper-Session"));
       response.removeHeader("Beekeeper-Session");
-      if (isEnd) setSession(response, subject, number, FAREWELL);
-      if (isEnd) setCookie(response, "ended", subject, DAY);
+      if (isEnd) setSession(response, visitor.subject, visitor.number, FAREWELL);
+      if (isEnd) setCookie(response, "ended", visitor.subject, DAY);
       return writeHead.apply(response, head);
     };
   }
@@ -55,7 +55,10 @@ export function waitingRoom({ room, name, secret, sessionSeconds = 3600, https =
   }
 
   return async function connector(request, response, next) {
-    if (bypass(request)) return next();
+    if (bypass(request)) {
+      endIfTold(response);
+      return next();
+    }
     const [pass, target] = takePass(request.originalUrl);
     const session = cookiesOf(request, `${prefix}_session`).map(unseal).find(Boolean);
     const reads = request.method === "GET" || request.method === "HEAD";

@@ -4,11 +4,12 @@ import { waitingRoom } from "./express.mjs";
 
 const { ROOM: room, NAME: name, SECRET: secret, KEYS, PORT } = process.env;
 const app = express();
-app.use(waitingRoom({ room, name, secret, keys: KEYS ? JSON.parse(KEYS) : undefined }));
+const bypass = (request) => request.path === "/notify";
+app.use(waitingRoom({ room, name, secret, keys: KEYS ? JSON.parse(KEYS) : undefined, bypass }));
 app.use((request, response) => {
-  const { subject, number } = request.visitor;
+  const { subject, number } = request.visitor ?? {};
   // They have paid.
-  if (request.path === "/thanks") response.set("Beekeeper-Session", "End").append("Set-Cookie", "basket=");
+  if (["/thanks", "/notify"].includes(request.path)) response.set("Beekeeper-Session", "End").append("Set-Cookie", "basket=");
   response.json({ subject, number: number ?? null });
 });
 app.listen(Number(PORT), "127.0.0.1");

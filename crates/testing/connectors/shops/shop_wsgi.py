@@ -9,12 +9,17 @@ from beekeeper_middleware import wsgi
 from beekeeper_pass import PassVerifier
 
 
+PAID = ("/thanks", "/notify")
+
+
 def shop(environ, start_response):
-    paid = [("Beekeeper-Session", "End"), ("Set-Cookie", "basket=")] if environ["PATH_INFO"] == "/thanks" else []
+    paid = [("Beekeeper-Session", "End"), ("Set-Cookie", "basket=")] if environ["PATH_INFO"] in PAID else []
     start_response("200 OK", [("Content-Type", "application/json"), *paid])
-    return [json.dumps(environ["beekeeper.visitor"]._asdict()).encode()]
+    visitor = environ["beekeeper.visitor"]
+    return [json.dumps(visitor and visitor._asdict()).encode()]
 
 
 keys = json.loads(os.environ["KEYS"]) if os.environ["KEYS"] else None
-connector = Connector(PassVerifier(os.environ["ROOM"], os.environ["NAME"], keys), os.environ["SECRET"])
+passes = PassVerifier(os.environ["ROOM"], os.environ["NAME"], keys)
+connector = Connector(passes, os.environ["SECRET"], bypass=lambda path: path == "/notify")
 make_server("127.0.0.1", int(os.environ["PORT"]), wsgi(shop, connector)).serve_forever()

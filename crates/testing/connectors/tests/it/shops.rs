@@ -167,5 +167,13 @@ fn a_visit_that_the_shop_ends_leads_to_the_room_for_a_new_place() {
         let forged = ask("/a", HTML, "__Host-bk_sale_ended=a&b=c");
         let door = format!("{}/beekeeper", vectors.room);
         assert_eq!(forged.headers.get("location"), Some(&door), "{language}: no more than a subject");
+
+        // In PHP, a page that needs no pass doesn't ask the connector.
+        if language != "php" {
+            let bypassed = ask("/notify", HTML, &lasting);
+            let told = (bypassed.status, bypassed.headers.get("beekeeper-session"));
+            assert_eq!(told, (200, None), "{language}: browsers need not know");
+            assert_eq!(bypassed.cookies, ["basket="], "{language}: it ends nothing");
+        }
     }
 }
