@@ -38,12 +38,16 @@ final class BeekeeperConnector
             return $session;
         }
         header('Cache-Control: no-store');
-        if ($session !== null) {
-            $this->redirect($target);
-        }
-        $wantsPage = $reads && str_contains($_SERVER['HTTP_ACCEPT'] ?? '', 'text/html');
+        $session === null || $this->redirect($target);
+        $door = "{$this->passes->room}/beekeeper";
+        $wantsPage = str_contains($_SERVER['HTTP_ACCEPT'] ?? '', 'text/html');
+        $wantsPage || $this->refuse(403, json_encode(['error' => 'no pass', 'room' => $door]));
+        $ended = $this->first('ended', fn (string $id): ?string => preg_match('/^[\w-]{1,128}$/D', $id) === 1 ? $id : null);
+        $door .= $ended === null ? '' : "?again=$ended";
+        // A form that was sent too late. Its URL is no page to come back to.
+        $reads || $this->redirect($door, 303);
         $remembered = $this->first('page', fn (string $page): ?string => self::pathOf((string) BeekeeperPass::decoded($page)));
-        if ($pass !== null && $wantsPage && $method === 'GET') {
+        if ($pass !== null && $method === 'GET') {
             $claims = $this->passes->verify($pass);
             if (is_array($claims)) {
                 $this->setSession($claims['sub'], $claims['queue_position'] ?? null, $this->sessionSeconds);
@@ -55,17 +59,15 @@ final class BeekeeperConnector
             match ($claims) {
                 'expired' => null,
                 'no keys' => $this->refuse(503, 'Please try again soon.', 'Retry-After: 30'),
-                default => $this->refuse(403, 'This pass is not valid here.'),
+                default => $this->refusePass('This pass is not valid here.', $door),
             };
-        }
-        $door = "{$this->passes->room}/beekeeper";
-        if (!$wantsPage) {
-            $this->refuse(403, json_encode(['error' => 'no pass', 'room' => $door]));
+            $asked = $this->first('asked', fn (string $value): string => $value);
+            $asked === null || $this->refusePass("This pass has expired already. This shop's clock may be wrong.", $door);
+            $this->setCookie('asked', '1', 60); // So would a clock that is fast.
         }
         // An expired pass came to the room's page of the shop. The one that was asked for is remembered already.
         $this->setCookie('page', BeekeeperPass::encoded($pass === null ? $target : $remembered ?? $target), self::DAY);
-        $ended = $this->first('ended', fn (string $id): ?string => preg_match('/^[\w-]{1,128}$/D', $id) === 1 ? $id : null);
-        $this->redirect($door . ($ended === null ? '' : "?again=$ended"));
+        $this->redirect($door);
     }
 
     /** Ends the session if the shop's answer says so. The room gives its visitor a new place, if it counts who is in the shop. */
@@ -135,10 +137,18 @@ final class BeekeeperConnector
         header("Set-Cookie: $this->cookies$name=$value; $end", false);
     }
 
-    private function redirect(string $url): never
+    private function redirect(string $url, int $status = 302): never
     {
-        header("Location: $url", true, 302);
+        header("Location: $url", true, $status);
         exit;
+    }
+
+    /** Tells a person why their pass opens nothing, and where there is another one. */
+    private function refusePass(string $text, string $door): never
+    {
+        $link = '<a href="' . htmlspecialchars($door) . '">Get another one</a>';
+        $page = "<!doctype html><meta name=\"viewport\" content=\"width=device-width\"><p>$text $link</p>";
+        $this->refuse(403, $page, 'Content-Type: text/html; charset=utf-8');
     }
 
     private function refuse(int $status, string $text, string ...$more): never

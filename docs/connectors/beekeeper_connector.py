@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import html
 import json
 import logging
 import re
@@ -54,9 +55,16 @@ class Connector:
         reads = method in ("GET", "HEAD")
         if session:
             return redirect(target) if pass_ and reads else session
-        wants_page = reads and "text/html" in accept
+        if "text/html" not in accept:
+            return answer("403 Forbidden", json.dumps({"error": "no pass", "room": self.door}))
+        ended = next((value for value in values("ended") if re.fullmatch("[A-Za-z0-9_-]{1,128}", value)), None)
+        door = f"{self.door}?again={ended}" if ended else self.door
+        if not reads:
+            # A form that was sent too late. Its URL is no page to come back to.
+            return redirect(door, status="303 See Other")
         remembered = next(filter(None, map(decoded_path, values("page"))), None)
-        if pass_ and wants_page and method == "GET":
+        asked = []
+        if pass_ and method == "GET":
             try:
                 claims = self.passes.verify(pass_)
                 visitor = Visitor(claims["sub"], claims.get("queue_position"))
@@ -69,14 +77,14 @@ class Connector:
                 logging.getLogger(__name__).error("the waiting room's pass opens no session: %s", error)
                 # An expired pass leads to the room, which gives out another one. Any other mistake would lead there for ever.
                 if isinstance(error, PassRefused):
-                    return answer("403 Forbidden", "This pass is not valid here.")
-        if not wants_page:
-            return answer("403 Forbidden", json.dumps({"error": "no pass", "room": self.door}))
-        ended = next((value for value in values("ended") if re.fullmatch("[A-Za-z0-9_-]{1,128}", value)), None)
-        door = f"{self.door}?again={ended}" if ended else self.door
+                    return refused("This pass is not valid here.", door)
+                # So would a clock that is fast.
+                if values("asked"):
+                    return refused("This pass has expired already. This shop's clock may be wrong.", door)
+                asked = [self.set_cookie("asked", "1", 60)]
         # An expired pass came to the room's page of the shop. The one that was asked for is remembered already.
         page = (pass_ and remembered) or target
-        return redirect(door, self.set_cookie("page", encoded(page.encode()), DAY))
+        return redirect(door, self.set_cookie("page", encoded(page.encode()), DAY), *asked)
 
     def answered(self, visitor: Visitor | None, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
         """The headers of the shop's answer. If they end the visit, the room gives the visitor a new place when they come again,
@@ -129,9 +137,16 @@ def decoded_path(page: str) -> str | None:
         return None
 
 
-def redirect(url: str, *headers: tuple[str, str]) -> Answer:
-    return Answer("302 Found", [("Location", url), ("Cache-Control", "no-store"), *headers])
+def redirect(url: str, *headers: tuple[str, str], status="302 Found") -> Answer:
+    return Answer(status, [("Location", url), ("Cache-Control", "no-store"), *headers])
 
 
-def answer(status: str, text: str, *headers: tuple[str, str]) -> Answer:
-    return Answer(status, [("Content-Type", "text/plain"), ("Cache-Control", "no-store"), *headers], text.encode())
+def refused(text: str, door: str) -> Answer:
+    """Tells a person why their pass opens nothing, and where there is another one."""
+    link = f'<a href="{html.escape(door)}">Get another one</a>'
+    page = f'<!doctype html><meta name="viewport" content="width=device-width"><p>{text} {link}</p>'
+    return answer("403 Forbidden", page, kind="text/html; charset=utf-8")
+
+
+def answer(status: str, text: str, *headers: tuple[str, str], kind="text/plain") -> Answer:
+    return Answer(status, [("Content-Type", kind), ("Cache-Control", "no-store"), *headers], text.encode())

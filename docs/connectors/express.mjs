@@ -22,6 +22,7 @@ export function waitingRoom({ room, name, secret, sessionSeconds = 3600, https =
   const prefix = `${https ? "__Host-" : ""}bk_${name}`;
   const published = new PublishedKeys(`${room}/.well-known/jwks.json`, keys);
   const now = () => Math.floor(Date.now() / 1000);
+  const door = `${room}/beekeeper`;
   const mac = (text) => createHmac("sha256", secret).update(`${name}.${text}`).digest("base64url");
 
   function setCookie(response, cookie, value, seconds) {
@@ -69,9 +70,13 @@ export function waitingRoom({ room, name, secret, sessionSeconds = 3600, https =
     }
     response.set("Cache-Control", "no-store");
     if (session) return response.redirect(302, target);
-    const wantsPage = reads && /text\/html/.test(request.get("Accept") ?? "");
+    if (!/text\/html/.test(request.get("Accept") ?? "")) return response.status(403).json({ error: "no pass", room: door });
+    const ended = cookiesOf(request, `${prefix}_ended`).find((subject) => /^[\w-]{1,128}$/.test(subject));
+    const away = `${door}${ended ? `?again=${ended}` : ""}`;
+    // A form that was sent too late. Its URL is no page to come back to.
+    if (!reads) return response.redirect(303, away);
     const remembered = cookiesOf(request, `${prefix}_page`).map(pageOf).find(Boolean);
-    if (pass && wantsPage && request.method === "GET") {
+    if (pass && request.method === "GET") {
       try {
         const claims = await verifyPass(pass, (kid) => published.key(kid), { room, name });
         setSession(response, claims.sub, claims.queue_position, sessionSeconds);
@@ -83,16 +88,24 @@ export function waitingRoom({ room, name, secret, sessionSeconds = 3600, https =
         // Never the pass itself, which may be good elsewhere.
         console.error(`the waiting room's pass opens no session: ${error.message}`);
         // An expired pass leads to the room, which gives out another one. Any other mistake would lead there for ever.
-        if (error instanceof PassRefused) return response.status(403).send("This pass is not valid here.");
+        if (error instanceof PassRefused) return refuse(response, "This pass is not valid here.", away);
+        // So would a clock that is fast.
+        const isAsked = cookiesOf(request, `${prefix}_asked`).length > 0;
+        if (isAsked) return refuse(response, "This pass has expired already. This shop's clock may be wrong.", away);
+        setCookie(response, "asked", "1", 60);
       }
     }
-    if (!wantsPage) return response.status(403).json({ error: "no pass", room: `${room}/beekeeper` });
     // An expired pass came to the room's page of the shop. The one that was asked for is remembered already.
     const page = (pass && remembered) || target;
     setCookie(response, "page", Buffer.from(page).toString("base64url"), DAY);
-    const ended = cookiesOf(request, `${prefix}_ended`).find((subject) => /^[\w-]{1,128}$/.test(subject));
-    return response.redirect(302, `${room}/beekeeper${ended ? `?again=${ended}` : ""}`);
+    return response.redirect(302, away);
   };
+}
+
+/** Tells a person why their pass opens nothing, and where there is another one. */
+function refuse(response, text, away) {
+  const link = `<a href="${new URL(away)}">Get another one</a>`;
+  return response.status(403).send(`<!doctype html><meta name="viewport" content="width=device-width"><p>${text} ${link}</p>`);
 }
 
 /** The pass in the query, and the path without it, which never leads to another site. */

@@ -64,7 +64,7 @@ pub(crate) fn requests(current: &VectorKey) -> Result<Vec<RequestVector>> {
         cookie,
         expected,
     };
-    let waits = |path: &str| Expected::Waits { remembers: path.into() };
+    let waits = |path: &str| Expected::Waits { remembers: Some(path.into()) };
     let opened = |location: &str| Expected::Cleaned { location: location.into(), opens_session: true };
     let none = String::new;
     let enters = || Expected::Enters(visitor(Some(NUMBER)));
@@ -162,6 +162,12 @@ pub(crate) fn requests(current: &VectorKey) -> Result<Vec<RequestVector>> {
             page("//evil.example/"),
             waits("/a"),
         ),
+        vector(
+            "with an expired pass, just after another one",
+            format!("/a?bk_pass={expired}"),
+            "__Host-bk_sale_asked=1".into(),
+            Expected::Refused,
+        ),
         vector("without a pass, and with a page of before", target.into(), page("/tickets/7"), waits(target)),
         vector("with an empty pass", "/a?bk_pass=".into(), none(), waits("/a")),
         vector("with a session", target.into(), session.clone(), enters()),
@@ -197,6 +203,7 @@ pub(crate) fn requests(current: &VectorKey) -> Result<Vec<RequestVector>> {
             accept: accept.into(),
             ..vector(what, target, cookie, expected)
         };
+    let goes = || Expected::Waits { remembers: None };
     vectors.extend([
         other("of a script without a session", "GET", "*/*", target.into(), none(), Expected::Refused),
         other(
@@ -215,8 +222,9 @@ pub(crate) fn requests(current: &VectorKey) -> Result<Vec<RequestVector>> {
             session.clone(),
             enters(),
         ),
-        other("of a form without a session", "POST", HTML, target.into(), none(), Expected::Refused),
-        other("of a form with a pass", "POST", HTML, format!("/a?bk_pass={pass}"), none(), Expected::Refused),
+        other("of a form without a session", "POST", HTML, target.into(), none(), goes()),
+        other("of a form of a script", "POST", "*/*", target.into(), none(), Expected::Refused),
+        other("of a form with a pass", "POST", HTML, format!("/a?bk_pass={pass}"), none(), goes()),
         other("of a form with a session", "POST", HTML, target.into(), session.clone(), enters()),
         other(
             "of a form with a session and a pass",

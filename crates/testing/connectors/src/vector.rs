@@ -63,9 +63,10 @@ pub enum Expected {
         location: String,
         opens_session: bool,
     },
-    /// A redirect to the room. The page that the visitor asked for is remembered in a cookie.
+    /// A redirect to the room. The page that the visitor asked for is remembered in a cookie. Where a form was sent to is none, and then
+    /// the redirect has status 303.
     Waits {
-        remembers: String,
+        remembers: Option<String>,
     },
     Refused,
 }

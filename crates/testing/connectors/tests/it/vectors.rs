@@ -72,14 +72,14 @@ fn the_document_knows_how_many_passes_there_are() {
 
 /// Examples that people copy have to be short enough to be read.
 #[test]
-fn a_connector_has_150_lines_at_most() {
+fn a_connector_has_160_lines_at_most() {
     let folder = Vectors::path().parent().unwrap().to_owned();
     let mut seen = 0;
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|end| ["mjs", "php", "py"].iter().any(|language| end == *language)) {
             let lines = fs::read_to_string(&path).unwrap().lines().count();
-            assert!(lines <= 150, "{} has {lines} lines", path.display());
+            assert!(lines <= 160, "{} has {lines} lines", path.display());
             seen += 1;
         }
     }
