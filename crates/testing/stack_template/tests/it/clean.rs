@@ -136,6 +136,20 @@ fn api_gateway_takes_the_jwt_authorizers() {
     }
 }
 
+/// With it, a shop refuses whoever comes to its own address.
+#[test]
+fn an_api_shows_the_shop_a_secret_that_no_console_shows() {
+    let templates: Vec<_> = authorizers().map(|template| fs::read_to_string(template).unwrap()).collect();
+    let headers = [
+        "overwrite:header.X-Shop-Secret: !Ref ShopSecret\n",
+        "integration.request.header.X-Shop-Secret: !Sub \"'${ShopSecret}'\"\n",
+    ];
+    for (template, header) in templates.iter().zip(headers) {
+        assert!(template.contains(header), "{template}");
+        assert!(template.contains("  ShopSecret:\n    Type: String\n    NoEcho: true\n"), "{template}");
+    }
+}
+
 /// Says of each method of an API whether it is for visitors with a pass only.
 const METHODS: &str = r#"
 import json, sys, yaml
