@@ -9,8 +9,8 @@ use crate::{GuardRules, RoomClient, RoomKeys, SessionKey, cookie};
 /// Says who a visitor is, for a gateway that answers everybody else itself. It redirects nobody and writes no cookie, so it
 /// opens no session: it knows those that a [`Guard`](crate::Guard) with the same session key has opened, and passes.
 ///
-/// It keeps no list of sessions. A session that has ended because its visitor has a newer one enters here until it is as
-/// old as a session may be. A pass enters until it expires, as often as it is shown.
+/// It keeps no list of sessions. A session that has ended, for whatever reason, enters here until it is as old as its rules let a
+/// session be. A pass enters until it expires, as often as it is shown.
 #[derive(Debug)]
 pub struct Authorizer<C> {
     rules: GuardRules,

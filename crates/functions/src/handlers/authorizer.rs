@@ -1,6 +1,7 @@
 //! A Lambda authorizer: API Gateway asks it whether a request may reach the shop's API.
 
 use std::error::Error;
+use std::time::Duration;
 
 use clock::SystemClock;
 use functions::authorizer::AuthorizerEvent;
@@ -16,7 +17,8 @@ const UNAUTHORIZED: &str = "Unauthorized";
 
 pub(crate) async fn run() -> Result<(), LambdaError> {
     start_log();
-    let rules = GuardRules::new(&variable("ROOM_URL")?, &variable("ROOM_NAME")?);
+    let mut rules = GuardRules::new(&variable("ROOM_URL")?, &variable("ROOM_NAME")?);
+    rules.times.session = session_length(&variable("SESSION_MINUTES")?)?;
     let key = match variable("SESSION_KEY_SECRET") {
         Ok(arn) => Some(SessionKey::new(&aws::secret_text(&aws::functions_config()?, &arn).await?)?),
         Err(_) => None,
@@ -30,6 +32,16 @@ pub(crate) async fn run() -> Result<(), LambdaError> {
         answer(&authorizer, &event.payload).instrument(span).await
     }))
     .await
+}
+
+/// As long as a guard takes for `--session`.
+fn session_length(minutes: &str) -> Result<Duration, String> {
+    match minutes.parse::<u64>() {
+        Ok(length @ 1..=1440) => Ok(Duration::from_mins(length)),
+        _ => Err(format!(
+            "SESSION_MINUTES is {minutes:?}: set it to as many minutes as the guard's --session, from 1 to 1440"
+        )),
+    }
 }
 
 async fn answer(authorizer: &Authorizer<HttpRoom>, asked: &AuthorizerEvent) -> Result<Value, LambdaError> {
