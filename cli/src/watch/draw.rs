@@ -123,7 +123,7 @@ fn shop(status: &Status, palette: Palette, width: u16, findings: usize) -> Vec<L
     let plain = |text: &str| fit(words(text, Style::new()), width);
     let mut lines = Vec::new();
     if status.findings.is_empty() {
-        lines.extend(plain("no measurements: the throttle is off"));
+        lines.extend(plain("no measurements lately: the throttle is off, or has just started"));
     } else {
         let marks = status.findings.iter().enumerate().map(|(at, finding)| {
             let mark = match finding.verdict {

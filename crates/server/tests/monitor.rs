@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use clock::SystemClock;
 use embedded::EmbeddedStore;
 use frozen_names::{Section, assert_frozen};
 use server::connections::{AccessLog, Limits, serve};
@@ -12,7 +13,7 @@ use server::{AnswerMetrics, Monitor};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use waitroom::ports::{ActiveVisitors, RoomAdmin, ThrottleMemory, ThrottleStore};
+use waitroom::ports::{ActiveVisitors, Clock, RoomAdmin, ThrottleMemory, ThrottleStore};
 use waitroom::throttle_rules::{Finding, Verdict};
 use waitroom::{AuditNote, AuditSubject, Author, Rate, Room, RoomState, Timestamp, fixture};
 
@@ -46,7 +47,7 @@ fn base(sample: &str) -> &str {
 #[tokio::test]
 async fn every_metric_is_typed_explained_and_frozen() {
     let (store, _directory) = store();
-    let (at, rate) = (Timestamp::from_millis(1_700_000_000_000), Rate::MIN);
+    let (at, rate) = (SystemClock.now(), Rate::MIN);
     let (mean, threshold) = (Some(0.125), Some(0.5));
     let finding = Finding {
         at,

@@ -34,7 +34,7 @@ pub struct Status {
     pub active: Option<ActiveStatus>,
     /// The latest windows, newest first.
     pub windows: Vec<WindowCount>,
-    /// What the throttle found, oldest first. Empty if the throttle does not run.
+    /// What the throttle found in the last hour, oldest first. Empty if it has found nothing lately: it does not run.
     pub findings: Vec<Finding>,
     /// When the room stopped, if it doesn't run: this is how it stood then. Only on one machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -197,7 +197,7 @@ impl Status {
                     end: record.plan.window.end,
                 })
                 .collect(),
-            findings: ledger.recall().await?.history,
+            findings: found_lately(ledger.recall().await?.history, now),
             stopped_at: None,
             refusals: None,
             refusals_missing: None,
@@ -217,10 +217,57 @@ impl Status {
     }
 }
 
+/// The findings of the last hour. A throttle that was turned off, or a room that was down, leaves old ones, which say nothing of the
+/// shop as it is.
+fn found_lately(mut history: Vec<Finding>, now: Timestamp) -> Vec<Finding> {
+    /// A run every minute, which takes less than one.
+    const LATELY: Duration = Duration::from_mins(3);
+    const SHOWN: Duration = Duration::from_hours(1);
+    let runs = history.last().is_some_and(|latest| now.since(latest.at) <= LATELY);
+    history.retain(|finding| runs && now.since(finding.at) <= SHOWN);
+    history
+}
+
 async fn observed(ledger: &impl OperatorLedger, room: &Room, now: Timestamp) -> PortResult<ObservedLine> {
     const MINUTE: Duration = Duration::from_mins(1);
     let records = ledger.minutes(now - 60 * MINUTE).await?;
     let slots = ledger.newcomers().await?;
     let until = CountedSlot::at(now, MINUTE) + CountedSlot::length(MINUTE);
     Ok(observed_lately(room, &records, &slots, MINUTE, until))
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_executor::block_on;
+    use waitroom::Rate;
+    use waitroom::ports::ThrottleMemory;
+    use waitroom::throttle_rules::{Sample, Verdict};
+
+    use super::*;
+    use crate::fixture::{NOW, WaitingRoom};
+    use crate::{Order, Reply};
+
+    const MINUTE: Duration = Duration::from_mins(1);
+
+    fn status(store: &WaitingRoom) -> Status {
+        let Reply::Status(status) = store.execute(Order::Status) else { panic!("not a status") };
+        *status
+    }
+
+    #[test]
+    fn old_findings_say_nothing_of_the_shop_as_it_is() {
+        let shown = |minutes_ago: &[u32]| {
+            let store = WaitingRoom::empty();
+            let found = |ago: &u32| {
+                Finding::new(NOW - *ago * MINUTE, &Sample::default(), None, Verdict::Failing, Rate::MIN)
+            };
+            let history = minutes_ago.iter().map(found).collect();
+            let memory = ThrottleMemory { history, version: 1, ..ThrottleMemory::default() };
+            assert!(block_on(store.ledger.remember(memory)).unwrap());
+            status(&store).findings.len()
+        };
+        assert_eq!(shown(&[3, 2, 1]), 3);
+        assert_eq!(shown(&[6, 5, 4]), 0, "the throttle was turned off");
+        assert_eq!(shown(&[900, 899, 1]), 1, "the room was down over night");
+    }
 }
