@@ -1,5 +1,7 @@
 //! Draws the charts of a room. The same readings always give the same picture.
 
+use std::time::Duration;
+
 use control::wording::{
     alarms, found, joined, limited, rate, refusals, refusals_missing, stock, urls, waits,
 };
@@ -25,7 +27,8 @@ const CHART: u16 = 6;
 const BORDERS: u16 = 2;
 const FOOTER: u16 = 1;
 
-pub(super) fn draw(frame: &mut Frame<'_>, course: &Course, has_colours: bool) {
+/// `silent` is how long the room has not answered, if it should have.
+pub(super) fn draw(frame: &mut Frame<'_>, course: &Course, silent: Option<Duration>, has_colours: bool) {
     let palette = Palette { has_colours };
     let status = &course.latest;
     let area = frame.area();
@@ -60,7 +63,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, course: &Course, has_colours: bool) {
     }
     frame.render_widget(Paragraph::new(orders).block(Block::bordered().title(" orders ")), in_between);
     frame.render_widget(Paragraph::new(shop).block(Block::bordered().title(" shop and alarms ")), below);
-    frame.render_widget(footer_line(course, palette), footer);
+    frame.render_widget(footer_line(course, silent, palette), footer);
 }
 
 /// A text as facts: it may be broken between any two words.
@@ -151,19 +154,22 @@ fn shop(status: &Status, palette: Palette, width: u16, findings: usize) -> Vec<L
     lines
 }
 
-fn footer_line(course: &Course, palette: Palette) -> Line<'static> {
-    match &course.problem {
-        Some(problem) => {
-            Line::from(Span::styled(format!("out of date: {problem}"), palette.strong(Color::Red)))
-        }
-        None => Line::from("q quits"),
+fn footer_line(course: &Course, silent: Option<Duration>, palette: Palette) -> Line<'static> {
+    let at = course.at.to_string();
+    let (_, at) = at.split_once(' ').unwrap_or_default();
+    let red = palette.strong(Color::Red);
+    match (&course.problem, silent) {
+        (Some(problem), _) => Line::from(Span::styled(format!("out of date since {at}: {problem}"), red)),
+        (None, Some(silent)) => Line::from(vec![
+            Span::styled(format!("no answer for {}", words::time(silent.as_secs())), red),
+            Span::raw(format!("   as of {at}")),
+        ]),
+        (None, None) => Line::from(format!("q quits   as of {at}")),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use control::Reading;
     use control::example::{minute_record, suffering};
     use ratatui::Terminal;
@@ -208,8 +214,12 @@ mod tests {
     }
 
     fn picture(course: &Course, width: u16, height: u16) -> String {
+        picture_in_silence(course, None, width, height)
+    }
+
+    fn picture_in_silence(course: &Course, silent: Option<Duration>, width: u16, height: u16) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|frame| draw(frame, course, false)).unwrap();
+        terminal.draw(|frame| draw(frame, course, silent, false)).unwrap();
         let buffer = terminal.backend().buffer().clone();
         let rows = buffer.content().chunks(usize::from(width));
         let rows = rows.map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>());
@@ -277,10 +287,20 @@ mod tests {
         );
         assert!(picture.contains("│--join-limit refused 36251 in two minutes "), "{picture}");
         let mut terminal = Terminal::new(TestBackend::new(100, 30)).unwrap();
-        terminal.draw(|frame| draw(frame, &course, true)).unwrap();
+        terminal.draw(|frame| draw(frame, &course, None, true)).unwrap();
         let red = terminal.backend().buffer().content().iter().filter(|cell| cell.fg == Color::Red);
         let red: String = red.map(ratatui::buffer::Cell::symbol).collect();
         assert!(red.contains("REFUSED"), "{red}");
+    }
+
+    #[test]
+    fn a_room_that_hangs_is_said_to_give_no_answer() {
+        let footer = |width| {
+            let picture = picture_in_silence(&watched(), Some(Duration::from_secs(8)), width, 30);
+            picture.lines().last().map(ToOwned::to_owned)
+        };
+        assert_eq!(footer(100).as_deref(), Some("no answer for 8 s   as of 09:57:30 UTC"));
+        assert_eq!(footer(40), footer(100));
     }
 
     #[test]
@@ -294,7 +314,7 @@ mod tests {
     fn there_are_no_colours_with_no_color() {
         let styled = |has_colours| {
             let mut terminal = Terminal::new(TestBackend::new(100, 30)).unwrap();
-            terminal.draw(|frame| draw(frame, &watched(), has_colours)).unwrap();
+            terminal.draw(|frame| draw(frame, &watched(), None, has_colours)).unwrap();
             let cells = terminal.backend().buffer().content().to_vec();
             cells.iter().any(|cell| !matches!(cell.fg, Color::Reset))
         };

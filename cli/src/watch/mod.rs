@@ -8,6 +8,7 @@ mod draw;
 mod fit;
 mod orders;
 
+use std::pin::pin;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -19,12 +20,15 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, Ke
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use waitroom::ports::Clock;
 use waitroom::{Timestamp, with_causes};
 
 use crate::ending;
 use crate::printer::{are_colours_wanted, note, say};
+
+/// For how long a look may go unanswered before lines say so. On AWS it's several calls, and takes seconds.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Prints a line, or a JSON object, at the start and for each change.
 pub(crate) async fn lines(room: &OperatedRoom, first: Status, every: Duration, json: bool) -> Result<()> {
@@ -33,23 +37,29 @@ pub(crate) async fn lines(room: &OperatedRoom, first: Status, every: Duration, j
         note(&format!("Whether visitors are refused is {missing}"));
     }
     say(&line(&last, json)?)?;
+    // What was told last of looks that fail, or take long.
     let (mut looks, mut problem) = (ticks(every), None);
     loop {
         let look = async {
             looks.tick().await;
-            room.watched_status().await
+            let mut status = pin!(room.watched_status());
+            if let Ok(status) = timeout(PATIENCE, status.as_mut()).await {
+                return status;
+            }
+            if problem.is_none() {
+                let silent = format!("no answer for {} s", PATIENCE.as_secs());
+                note(&silent);
+                problem = Some(silent);
+            }
+            status.await
         };
         // Beside the whole look, which may take as long as the room does not answer.
         let status = tokio::select! {
             status = look => status,
             interrupted = tokio::signal::ctrl_c() => return Ok(interrupted?),
         };
-        match status {
-            Ok(status) if status == last => {}
-            Ok(status) => {
-                say(&line(&status, json)?)?;
-                last = status;
-            }
+        let status = match status {
+            Ok(status) => status,
             // One failed call must not end a day of watching, nor be told all day.
             Err(error) => {
                 let failed = Some(unread(&error));
@@ -59,8 +69,14 @@ pub(crate) async fn lines(room: &OperatedRoom, first: Status, every: Duration, j
                 }
                 continue;
             }
+        };
+        if problem.take().is_some() {
+            note("the room answers again");
         }
-        problem = None;
+        if status != last {
+            say(&line(&status, json)?)?;
+            last = status;
+        }
     }
 }
 
@@ -115,10 +131,16 @@ pub(crate) async fn charts(room: &OperatedRoom, every: Duration) -> Result<()> {
         }
     };
     let show = async {
+        let (mut seconds, mut heard) = (ticks(Duration::from_secs(1)), Instant::now());
         loop {
-            screen.0.draw(|frame| draw::draw(frame, &course, has_colours))?;
+            let silent = overdue(heard.elapsed(), every);
+            screen.0.draw(|frame| draw::draw(frame, &course, silent, has_colours))?;
             tokio::select! {
-                Some(reading) = seen.recv() => course.see(reading.map_err(|error| unread(&error))),
+                Some(reading) = seen.recv() => {
+                    course.see(reading.map_err(|error| unread(&error)));
+                    heard = Instant::now();
+                }
+                _ = seconds.tick() => {}
                 key = keys.recv() => match key {
                     Some(Event::Key(key)) if quits(key) => return Ok(()),
                     Some(_) => {}
@@ -132,6 +154,12 @@ pub(crate) async fn charts(room: &OperatedRoom, every: Duration) -> Result<()> {
         () = look => Ok(()),
         shown = show => shown,
     }
+}
+
+/// How long the room has owed an answer, if that's longer than usual.
+fn overdue(heard_ago: Duration, every: Duration) -> Option<Duration> {
+    const USUAL: Duration = Duration::from_secs(5);
+    Some(heard_ago.saturating_sub(every)).filter(|taken| *taken > USUAL)
 }
 
 fn quits(key: KeyEvent) -> bool {
@@ -190,5 +218,14 @@ mod tests {
         assert!(key(KeyCode::Char('q'), KeyModifiers::NONE) && key(KeyCode::Esc, KeyModifiers::NONE));
         assert!(key(KeyCode::Char('c'), KeyModifiers::CONTROL));
         assert!(!key(KeyCode::Char('c'), KeyModifiers::NONE));
+    }
+
+    #[test]
+    fn an_answer_is_overdue_some_seconds_after_it_was_asked() {
+        let overdue = |ago, every| {
+            overdue(Duration::from_secs(ago), Duration::from_secs(every)).map(|taken| taken.as_secs())
+        };
+        assert_eq!([overdue(4, 2), overdue(7, 2), overdue(10, 2)], [None, None, Some(8)]);
+        assert_eq!([overdue(3600, 3600), overdue(3610, 3600)], [None, Some(10)]);
     }
 }

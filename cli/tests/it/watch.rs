@@ -50,6 +50,25 @@ fn without_a_terminal_it_prints_each_change() {
 }
 
 #[test]
+fn a_room_that_hangs_is_told_and_that_it_answers_again() {
+    let room = Local::start(&[]);
+    let home = Home::new();
+    let mut command = home.command(&["status", "--local", "--watch", "--every", "1s", "--data"]);
+    command.arg(room.directory.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut watcher = command.spawn().unwrap();
+    let mut lines = BufReader::new(watcher.stdout.take().unwrap()).lines().map(Result::unwrap);
+    lines.next().unwrap();
+    room.signal("-STOP");
+    let mut notes = BufReader::new(watcher.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let hangs = notes.next().unwrap();
+    room.signal("-CONT");
+    assert_eq!(hangs, "no answer for 10 s");
+    assert_eq!(notes.next().unwrap(), "the room answers again");
+    watcher.kill().unwrap();
+    watcher.wait().unwrap();
+}
+
+#[test]
 fn ctrl_c_is_heard_while_the_room_does_not_answer() {
     let room = Local::start(&[]);
     let home = Home::new();
