@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use control::wording::{
-    alarms, found, joined, limited, rate, refusals, refusals_missing, stock, urls, waits,
+    active, alarms, found, joined, limited, rate, refusals, refusals_missing, stock, urls, waits,
 };
 use control::{AlarmState, Course, Status, finding_mark, state_mark};
 use document::{CheckMark, words};
@@ -93,7 +93,8 @@ fn facts(course: &Course, palette: Palette, width: u16) -> Vec<Line<'static>> {
     if room.stretch != waitroom::Stretch::USUAL {
         numbers.push(Span::raw(format!("stretch {}", room.stretch)));
     }
-    let held = if line.slow { palette.strong(Color::Yellow) } else { Style::new() };
+    let yellow = palette.strong(Color::Yellow);
+    let held = if line.slow { yellow } else { Style::new() };
     let mut lines = fit(numbers.into_iter().map(|number| (GAP, number)), width);
     if let Some(refusals) = refusals(status) {
         lines.extend(fit(words(&refusals, palette.strong(Color::Red)), width));
@@ -104,13 +105,18 @@ fn facts(course: &Course, palette: Palette, width: u16) -> Vec<Line<'static>> {
     for (what, at) in [("opens", room.opens), ("closes", room.closes), ("ends", room.ends)] {
         if let Some(at) = at {
             let ahead = format!("{what} {}", words::at(at));
-            lines.extend(fit(words(&ahead, palette.strong(Color::Yellow)), width));
+            lines.extend(fit(words(&ahead, yellow), width));
         }
     }
     if let Some(stock) = stock(status) {
-        lines.extend(fit(words(&format!("stock {stock}"), palette.strong(Color::Yellow)), width));
+        lines.extend(fit(words(&format!("stock {stock}"), yellow), width));
     }
     lines.extend(fit(words(&format!("rate {}", rate(status)), held), width));
+    if let Some(active) = active(status, course.at) {
+        let misses_guard = status.active.is_some_and(|active| active.misses_guard(course.at));
+        let style = if misses_guard { yellow } else { Style::new() };
+        lines.extend(fit(words(&format!("active {active}"), style), width));
+    }
     if let Some(limited) = limited(status) {
         lines.extend(fit(words(&limited, Style::new()), width));
     }
@@ -170,11 +176,13 @@ fn footer_line(course: &Course, silent: Option<Duration>, palette: Palette) -> L
 
 #[cfg(test)]
 mod tests {
-    use control::Reading;
     use control::example::{minute_record, suffering};
+    use control::{ActiveStatus, Reading};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
-    use waitroom::{AuditEntry, AuditedChange, Author, MinuteRecord, Rate, Refusals, Stretch, Timestamp};
+    use waitroom::{
+        ActiveCount, AuditEntry, AuditedChange, Author, MinuteRecord, Rate, Refusals, Stretch, Timestamp,
+    };
 
     use super::*;
 
@@ -224,6 +232,14 @@ mod tests {
         let rows = buffer.content().chunks(usize::from(width));
         let rows = rows.map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>());
         rows.map(|row| row.trim_end().to_owned() + "\n").collect()
+    }
+
+    /// What is drawn in this colour, without the gaps between words.
+    fn in_colour(course: &Course, colour: Color) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(100, 30)).unwrap();
+        terminal.draw(|frame| draw(frame, course, None, true)).unwrap();
+        let cells = terminal.backend().buffer().content().iter().filter(|cell| cell.fg == colour);
+        cells.map(ratatui::buffer::Cell::symbol).collect()
     }
 
     #[test]
@@ -286,11 +302,24 @@ mod tests {
             "{picture}"
         );
         assert!(picture.contains("│--join-limit refused 36251 in two minutes "), "{picture}");
-        let mut terminal = Terminal::new(TestBackend::new(100, 30)).unwrap();
-        terminal.draw(|frame| draw(frame, &course, None, true)).unwrap();
-        let red = terminal.backend().buffer().content().iter().filter(|cell| cell.fg == Color::Red);
-        let red: String = red.map(ratatui::buffer::Cell::symbol).collect();
+        let red = in_colour(&course, Color::Red);
         assert!(red.contains("REFUSED"), "{red}");
+    }
+
+    #[test]
+    fn a_full_shop_that_no_guard_reports_on_is_said_in_yellow() {
+        let mut course = watched();
+        let count =
+            ActiveCount { sessions: 5, guards: 1, reported: Some(course.at), ..ActiveCount::default() };
+        course.latest.active = Some(ActiveStatus { limit: 5, count });
+        let (told, yellow) = (picture(&course, 100, 30), in_colour(&course, Color::Yellow));
+        assert!(told.contains("│active 5 of 5: 5 in the shop and 0 on the way; the guard"), "{told}");
+        assert!(!yellow.contains("active"), "{yellow}");
+        course.latest.active =
+            Some(ActiveStatus { limit: 5, count: ActiveCount { reported: None, ..count } });
+        let (told, yellow) = (picture(&course, 100, 30), in_colour(&course, Color::Yellow));
+        assert!(told.contains("no guard reports who is in the shop "), "{told}");
+        assert!(yellow.contains("active5of5,"), "{yellow}");
     }
 
     #[test]

@@ -91,7 +91,7 @@ fn line(status: &Status, json: bool) -> Result<String> {
         return Ok(serde_json::to_string(&TimedStatus { at: SystemClock.now(), status })?);
     }
     let now = humantime::format_rfc3339_seconds(std::time::SystemTime::now());
-    Ok(format!("{now}  {}", in_short(status)))
+    Ok(format!("{now}  {}", in_short(status, SystemClock.now())))
 }
 
 /// One line of `--watch --json`.

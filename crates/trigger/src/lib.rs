@@ -80,7 +80,7 @@ pub struct TriggerReport {
     pub planned: Option<Plan>,
     /// Whether the shop has as many active visitors as it may, so that nothing was planned.
     pub is_full: bool,
-    /// Whether it may be so only because a guard reports no more who has left.
+    /// Whether it may be so only because no guard says who has left.
     pub misses_guard: bool,
     /// Slices for which a consumer was started.
     pub sent: usize,
@@ -140,7 +140,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         let mut report = TriggerReport::default();
         let Planned { before: recent, space } = self.plan_and_send(&room, cause, &mut report).await?;
         report.is_full = space.is_full();
-        report.misses_guard = report.is_full && space.misses_guard(self.clock.now(), self.minute);
+        report.misses_guard = space.misses_guard(self.clock.now(), self.minute);
         // A rough count. If it cannot be read, visitors are released without it.
         report.waiting = self.store.line().waiting().await.inspect_err(warn).ok();
         if let Some(waiting) = report.waiting {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use waitroom::ports::{ActiveVisitors, PortResult};
-use waitroom::{Plan, Rate, Room, Timestamp, WindowAdmissions};
+use waitroom::{ActiveCount, Plan, Rate, Room, Timestamp, WindowAdmissions};
 
 /// What a run found of the space in the shop.
 #[derive(Debug, Default)]
@@ -14,8 +14,8 @@ pub(crate) struct Space {
     free: Option<u64>,
     /// Whether the rate allowed more.
     is_limited: bool,
-    /// When the guard reported that has reported for longest not, if any does.
-    reported: Option<Timestamp>,
+    /// Who is there.
+    active: ActiveCount,
     /// How often the run has waited to know it.
     waited: u32,
 }
@@ -46,7 +46,7 @@ impl Space {
     ) -> PortResult<PlanFit> {
         let Some(limit) = room.active_limit() else { return Ok(PlanFit::For(plan)) };
         let (active, windows) = ledger.active(*limit, room.settings.lifetimes, now).await?;
-        (self.windows, self.reported) = (windows, active.reported);
+        (self.windows, self.active) = (windows, active);
         let free = active.free(limit);
         (self.free, self.is_limited) = (Some(free), free < plan.quota.into());
         // Windows that have just ended count with their quota until their consumers have said how many it were.
@@ -63,9 +63,9 @@ impl Space {
         self.is_limited && self.free == Some(0)
     }
 
-    /// Whether a guard has not reported for so long that the shop may be full only because nobody says who has left.
+    /// Whether it may be full only because no guard says who has left.
     pub(crate) fn misses_guard(&self, now: Timestamp, minute: Duration) -> bool {
-        self.reported.is_some_and(|reported| now.since(reported) > 2 * minute)
+        self.is_full() && self.active.misses_guard(now, minute)
     }
 
     /// Whether the run has fitted a plan into it. Otherwise it knows nothing of the space.
@@ -77,19 +77,5 @@ impl Space {
     pub(crate) fn let_in_lately(&self, waiting: u64, now: Timestamp, minute: Duration) -> Option<Rate> {
         let is_full = self.is_limited && self.free.is_some_and(|free| free < waiting);
         is_full.then(|| WindowAdmissions::let_in_lately(&self.windows, now, minute))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_guard_is_missed_two_minutes_after_its_last_report() {
-        let (minute, reported) = (Duration::from_mins(1), Timestamp::from_millis(1_800_000_000_000));
-        let space = Space { reported: Some(reported), ..Space::default() };
-        assert!(!space.misses_guard(reported + 2 * minute, minute));
-        assert!(space.misses_guard(reported + 3 * minute, minute));
-        assert!(!Space::default().misses_guard(reported, minute), "no guard reports to this room");
     }
 }

@@ -170,6 +170,11 @@ impl ActiveCount {
         self.sessions.saturating_add(self.expected)
     }
 
+    /// Whether no guard reports, or one has not for so long that the shop may be full only because nobody says who has left.
+    pub fn misses_guard(&self, now: Timestamp, minute: Duration) -> bool {
+        self.reported.is_none_or(|reported| now.since(reported) > 2 * minute)
+    }
+
     /// How many more may be let in.
     pub fn free(&self, limit: &ActiveLimit) -> u64 {
         u64::from(limit.visitors).saturating_sub(self.visitors()).saturating_sub(self.planned)
@@ -418,6 +423,20 @@ mod tests {
         let of =
             |sessions, expected| ActiveCount { sessions, expected, ..ActiveCount::default() }.free(&LIMIT);
         assert_eq!([of(0, 0), of(60, 30), of(60, 40), of(60, 70), of(u64::MAX, 1)], [100, 10, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_guard_is_missed_two_minutes_after_its_last_report_and_if_there_is_none() {
+        let misses_guard = |reports: &[KeptReport]| {
+            ActiveCount::of(&LIMIT, lifetimes(), reports, &[], NOW).misses_guard(NOW, MINUTE)
+        };
+        assert!(!misses_guard(&[report(1, MINUTE * 2, 5, &[])]));
+        assert!(misses_guard(&[report(1, MINUTE * 3, 5, &[]), report(2, JUST_NOW, 5, &[])]), "one of two");
+        assert!(
+            misses_guard(&[report(1, MINUTE * 60 * 24, 5, &[])]),
+            "of yesterday: nobody counts it any more"
+        );
+        assert!(misses_guard(&[]));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! A limit of active visitors: what the operator sees of it, and what contradicts it.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use waitroom::ports::PortResult;
 use waitroom::{ActiveCount, Room, Timestamp};
@@ -13,6 +15,13 @@ pub struct ActiveStatus {
     pub limit: u32,
     #[serde(flatten)]
     pub count: ActiveCount,
+}
+
+impl ActiveStatus {
+    /// Whether no guard reports, or one has not for two minutes. Then nobody knows who has left the shop.
+    pub fn misses_guard(&self, now: Timestamp) -> bool {
+        self.count.misses_guard(now, Duration::from_mins(1))
+    }
 }
 
 pub(crate) async fn count(

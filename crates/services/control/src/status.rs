@@ -20,7 +20,8 @@ pub struct Status {
     pub joined: u64,
     /// How many were released in this epoch.
     pub released: u64,
-    /// How long somebody who joins now will wait, in seconds. `None` while nobody is released.
+    /// How long somebody who joins now will wait, in seconds. `None` while nobody is released, and while
+    /// the shop is full and no guard says who leaves it.
     #[serde(default)]
     pub wait: Option<u64>,
     /// The longest wait of those who were released in this minute and the one before, in seconds. `None` if nobody was.
@@ -177,15 +178,18 @@ impl Status {
         let joined = line.joined().await?.unwrap_or(progress.released.saturating_add(waiting));
         let longest_wait = ledger.longest_wait(now - Duration::from_mins(1)).await?;
         let observed = if room.observes() { Some(observed(ledger, &room, now).await?) } else { None };
+        let active = active::count(ledger, &room, now).await?;
+        let is_pace_known =
+            room.while_full.is_none() || active.is_none_or(|active| !active.misses_guard(now));
+        let joins_line = room.takes_newcomers() && room.releases();
         Ok(Self {
             observed,
-            active: active::count(ledger, &room, now).await?,
+            active,
             line: LineStatus::of(&room, progress.reach(), waiting, ledger.left_in(&room).await?),
             room: Room::clone(&room),
             joined,
             released: progress.released,
-            wait: (room.takes_newcomers() && room.releases())
-                .then(|| room.pace_of_line().seconds_for(waiting)),
+            wait: (joins_line && is_pace_known).then(|| room.pace_of_line().seconds_for(waiting)),
             longest_wait: longest_wait.map(|wait| wait.as_secs()),
             windows: windows
                 .iter()
@@ -238,10 +242,13 @@ async fn observed(ledger: &impl OperatorLedger, room: &Room, now: Timestamp) -> 
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use futures_executor::block_on;
-    use waitroom::Rate;
-    use waitroom::ports::ThrottleMemory;
+    use pass::GuardReport;
+    use waitroom::ports::{GuardReports, ThrottleMemory};
     use waitroom::throttle_rules::{Sample, Verdict};
+    use waitroom::{ActiveLimit, KeptReport, Rate};
 
     use super::*;
     use crate::fixture::{NOW, WaitingRoom};
@@ -252,6 +259,25 @@ mod tests {
     fn status(store: &WaitingRoom) -> Status {
         let Reply::Status(status) = store.execute(Order::Status) else { panic!("not a status") };
         *status
+    }
+
+    #[test]
+    fn no_wait_is_told_while_the_shop_is_full_and_no_guard_says_who_leaves_it() {
+        let store = WaitingRoom::new();
+        let (idle, session) = (ActiveLimit::DEFAULT_IDLE, ActiveLimit::DEFAULT_SESSION);
+        let limit = ActiveLimit { visitors: 5, idle, session };
+        store.ledger.change_room(|room| room.settings.active = Some(limit));
+        assert_eq!(status(&store).wait, Some(2), "it isn't full");
+        store.ledger.change_room(|room| room.while_full = Some(Rate::MIN));
+        assert_eq!(status(&store).wait, None);
+        let reported = |ago: Duration| {
+            let guard = "guard-0000000001".to_owned().try_into().unwrap();
+            let made = (NOW - ago).as_millis();
+            let report = GuardReport { guard, made, pass: 300, live: 5, opened: BTreeMap::new() };
+            block_on(store.ledger.keep_report(KeptReport { report, received: NOW - ago })).unwrap();
+            status(&store).wait.is_some()
+        };
+        assert_eq!([3 * MINUTE, MINUTE].map(reported), [false, true]);
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub fn found(finding: &Finding) -> String {
 }
 
 /// The status in one line, what an operator must not miss first.
-pub fn in_short(status: &Status) -> String {
+pub fn in_short(status: &Status, now: Timestamp) -> String {
     let (room, line) = (&status.room, &status.line);
     let counts = format!("{} joined, {} waiting, {} released", joined(status), line.waiting, status.released);
     let opens = room.opens.map(|opens| format!("opens {}", words::at(opens)));
@@ -51,6 +51,7 @@ pub fn in_short(status: &Status) -> String {
     facts.push(counts);
     facts.extend(waits(status));
     facts.push(format!("rate {}", rate(status)));
+    facts.extend(active(status, now).map(|active| format!("active {active}")));
     facts.extend(limited(status));
     facts.extend(status.findings.last().map(|finding| format!("shop {}", word(finding))));
     facts.extend(alarms(status).map(|alarms| format!("alarms: {alarms}{}", ringing(status))));
@@ -68,17 +69,19 @@ fn ringing(status: &Status) -> String {
 pub fn rate(status: &Status) -> String {
     let (wanted, in_force) = (status.room.settings.rate, status.line.rate);
     let is_well = status.findings.last().is_some_and(|finding| finding.verdict == Verdict::Well);
+    let as_they_leave = match status.active {
+        Some(active) if active.count.reported.is_none() => "and no guard says who leaves it".into(),
+        _ => format!("so {in_force} a minute as visitors leave it"),
+    };
     match status.room.slowdown() {
         None if in_force > wanted => format!("{wanted} a minute, {in_force} while some don't come"),
         None => format!("{wanted} a minute"),
         Some(Slowdown::FullShop) => {
-            format!("{wanted} a minute; the shop is full, so {in_force} a minute as visitors leave it")
+            format!("{wanted} a minute; the shop is full, {as_they_leave}")
         }
         Some(Slowdown::Both) => {
             let held = status.room.shop_rate();
-            format!(
-                "{wanted} a minute, throttled to {held}; the shop is full too, so {in_force} a minute as visitors leave it"
-            )
+            format!("{wanted} a minute, throttled to {held}; the shop is full too, {as_they_leave}")
         }
         Some(Slowdown::Throttle) if is_well => {
             format!("{wanted} a minute, recovering: {in_force} of {wanted}")
@@ -283,10 +286,12 @@ pub fn urls(status: &Status) -> (String, String) {
 
 #[cfg(test)]
 mod tests {
-    use waitroom::Rate;
+    use waitroom::{ActiveCount, Rate};
 
     use super::*;
     use crate::example::suffering;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_804_244_400_000);
 
     #[test]
     fn the_wait_of_a_newcomer_is_told_in_the_unit_that_fits() {
@@ -367,6 +372,18 @@ mod tests {
     }
 
     #[test]
+    fn a_full_shop_that_no_guard_reports_on_is_not_told_to_empty() {
+        let mut status = suffering();
+        (status.room.throttled, status.room.while_full) = (None, Some(Rate::MIN));
+        let count = ActiveCount { expected: 5, ..ActiveCount::default() };
+        (status.wait, status.active) = (None, Some(ActiveStatus { limit: 5, count }));
+        let line = in_short(&status, NOW);
+        let told = "rate 600 a minute; the shop is full, and no guard says who leaves it, active 5 of 5, by how long a visit lasts at \
+                    most: no guard reports who is in the shop, shop slow";
+        assert!(line.contains(told), "{line}");
+    }
+
+    #[test]
     fn a_shop_that_fails_is_told_with_the_reason() {
         let mut finding = suffering().findings[1].clone();
         (finding.verdict, finding.failed, finding.mean) = (Verdict::Failing, 20, None);
@@ -392,7 +409,7 @@ mod tests {
     #[test]
     fn a_line_has_everything_important() {
         assert_eq!(
-            in_short(&suffering()),
+            in_short(&suffering(), NOW),
             "on, about 13210 joined, 9120 waiting, 4090 released, newcomers wait 30 min, longest wait 28 min, rate 600 a minute, throttled to 300: the shop is slow or fails, shop slow, alarms: 1 of 2 is ringing (producer-errors)"
         );
     }
@@ -405,7 +422,7 @@ mod tests {
         };
         status.refusals = refused(36_251, "the disk of /srv/room is full");
         status.limited = refused(3, "203.0.113.9 took too many places");
-        let line = in_short(&status);
+        let line = in_short(&status, NOW);
         assert!(
             line.starts_with("REFUSED 36251 in two minutes: the disk of /srv/room is full, on, "),
             "{line}"
@@ -416,8 +433,8 @@ mod tests {
     #[test]
     fn a_line_says_when_the_room_opens() {
         let mut status = suffering();
-        status.room.open_at(Timestamp::from_millis(1_804_244_400_000));
-        let line = in_short(&status);
+        status.room.open_at(NOW);
+        let line = in_short(&status, NOW);
         assert!(line.starts_with("paused, opens 2027-03-05 ") && line.contains("11:00 UTC"), "{line}");
     }
 }
