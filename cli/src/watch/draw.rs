@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use control::wording::{
-    active, alarms, found, joined, limited, rate, refusals, refusals_missing, stock, urls, waits,
+    active, alarms, found, joined, limited, mode, rate, refusals, refusals_missing, rehearsal, stock, urls,
+    waits,
 };
 use control::{AlarmState, Course, Status, finding_mark, state_mark};
 use document::{CheckMark, words};
@@ -102,6 +103,12 @@ fn facts(course: &Course, palette: Palette, width: u16) -> Vec<Line<'static>> {
     if let Some(missing) = refusals_missing(status) {
         lines.extend(fit(words(&format!("refused {missing}"), Style::new()), width));
     }
+    if let Some(left) = rehearsal(room) {
+        lines.extend(fit(words(&format!("rehearsal {left}"), yellow), width));
+    }
+    if let Some(mode) = mode(room) {
+        lines.extend(fit(words(mode, yellow), width));
+    }
     for (what, at) in [("opens", room.opens), ("closes", room.closes), ("ends", room.ends)] {
         if let Some(at) = at {
             let ahead = format!("{what} {}", words::at(at));
@@ -181,7 +188,8 @@ mod tests {
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
     use waitroom::{
-        ActiveCount, AuditEntry, AuditedChange, Author, MinuteRecord, Rate, Refusals, Stretch, Timestamp,
+        ActiveCount, AuditEntry, AuditedChange, Author, MinuteRecord, Mode, Rate, Refusals, Stretch,
+        Timestamp,
     };
 
     use super::*;
@@ -320,6 +328,21 @@ mod tests {
         let (told, yellow) = (picture(&course, 100, 30), in_colour(&course, Color::Yellow));
         assert!(told.contains("no guard reports who is in the shop "), "{told}");
         assert!(yellow.contains("active5of5,"), "{yellow}");
+    }
+
+    #[test]
+    fn a_room_that_observes_or_rehearses_says_so_in_yellow() {
+        let mut course = watched();
+        course.latest.room.settings.mode = Mode::Observe;
+        course.latest.room.rehearsal = Some("abcdefghijkmnpqr".parse().unwrap());
+        let picture = picture(&course, 100, 30);
+        assert!(picture.contains("│observe: everybody passes "), "{picture}");
+        assert!(
+            picture.contains("│rehearsal under way, or left behind: `beekeeper reset` ends it "),
+            "{picture}"
+        );
+        let yellow = in_colour(&course, Color::Yellow);
+        assert!(yellow.contains("observe:everybodypasses") && yellow.contains("rehearsalunder"), "{yellow}");
     }
 
     #[test]

@@ -5,7 +5,9 @@ use waitroom::ports::{
     LineLength, MinuteLog, Plans, PortResult, RoomReader, StatusBoard, StockCount, ThrottleStore,
 };
 use waitroom::throttle_rules::Finding;
-use waitroom::{Author, CountedSlot, LineStatus, ObservedLine, Refusals, Room, Timestamp, observed_lately};
+use waitroom::{
+    Author, CountedSlot, LineStatus, ObservedLine, Refusals, Room, Timestamp, Valve, observed_lately,
+};
 
 use crate::active::{self, ActiveStatus};
 use crate::store::{OperatorLedger, OperatorStore};
@@ -20,8 +22,8 @@ pub struct Status {
     pub joined: u64,
     /// How many were released in this epoch.
     pub released: u64,
-    /// How long somebody who joins now will wait, in seconds. `None` while nobody is released, and while
-    /// the shop is full and no guard says who leaves it.
+    /// How long somebody who joins now will wait, in seconds. `None` while nobody is released, while newcomers go straight in, and
+    /// while the shop is full and no guard says who leaves it.
     #[serde(default)]
     pub wait: Option<u64>,
     /// The longest wait of those who were released in this minute and the one before, in seconds. `None` if nobody was.
@@ -181,7 +183,7 @@ impl Status {
         let active = active::count(ledger, &room, now).await?;
         let is_pace_known =
             room.while_full.is_none() || active.is_none_or(|active| !active.misses_guard(now));
-        let joins_line = room.takes_newcomers() && room.releases();
+        let joins_line = room.takes_newcomers() && room.releases() && !newcomers_go_straight_in(&room);
         Ok(Self {
             observed,
             active,
@@ -221,6 +223,11 @@ impl Status {
     }
 }
 
+/// Whether newcomers need no place in line now.
+pub(crate) fn newcomers_go_straight_in(room: &Room) -> bool {
+    room.observes() || matches!(room.valve(), Valve::Doors(_))
+}
+
 /// The findings of the last hour. A throttle that was turned off, or a room that was down, leaves old ones, which say nothing of the
 /// shop as it is.
 fn found_lately(mut history: Vec<Finding>, now: Timestamp) -> Vec<Finding> {
@@ -248,7 +255,7 @@ mod tests {
     use pass::GuardReport;
     use waitroom::ports::{GuardReports, ThrottleMemory};
     use waitroom::throttle_rules::{Sample, Verdict};
-    use waitroom::{ActiveLimit, KeptReport, Rate};
+    use waitroom::{ActiveLimit, KeptReport, Mode, Rate};
 
     use super::*;
     use crate::fixture::{NOW, WaitingRoom};
@@ -278,6 +285,18 @@ mod tests {
             status(&store).wait.is_some()
         };
         assert_eq!([3 * MINUTE, MINUTE].map(reported), [false, true]);
+    }
+
+    #[test]
+    fn no_wait_is_told_while_newcomers_go_straight_in() {
+        let store = WaitingRoom::new();
+        store.execute(Order::Mode { mode: Mode::Overflow });
+        assert_eq!(status(&store).wait, Some(2), "a line has formed");
+        store.ledger.change_room(|room| room.quiet = true);
+        assert_eq!(status(&store).wait, None);
+        let observing = WaitingRoom::new();
+        observing.execute(Order::Mode { mode: Mode::Observe });
+        assert_eq!(status(&observing).wait, None);
     }
 
     #[test]

@@ -4,11 +4,12 @@ use document::{CheckMark, words};
 use waitroom::throttle_rules::{Finding, Verdict};
 use waitroom::{Mode, Room, RoomState, Stretch, Timestamp, Valve};
 
+use crate::status::newcomers_go_straight_in;
 use crate::wording::{
     active, alarm_mail, alarms, extra, found, joined, longest_wait, newcomers_wait, rate, refusals_missing,
-    refused_by_limit, refused_in_full, stock, then, turnout, urls, word,
+    refused_by_limit, refused_in_full, rehearsal, stock, then, turnout, urls, word,
 };
-use crate::{AlarmState, Status, WindowCount};
+use crate::{AlarmState, Status, WindowCount, wording};
 
 /// One fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,10 +80,8 @@ fn urgent(status: &Status) -> Vec<StatusLine> {
     let missing = refusals_missing(status).map(|why| StatusLine::marked("refused", CheckMark::Doubtful, why));
     let refused =
         refused_in_full(status).map(|refused| StatusLine::marked("refused", CheckMark::Bad, refused));
-    let rehearsal = status.room.rehearsal.map(|_| {
-        let left = "under way, or left behind: `beekeeper reset` ends it";
-        StatusLine::marked("rehearsal", CheckMark::Doubtful, left)
-    });
+    let rehearsal =
+        rehearsal(&status.room).map(|left| StatusLine::marked("rehearsal", CheckMark::Doubtful, left));
     [missing, refused, rehearsal].into_iter().flatten().collect()
 }
 
@@ -150,9 +149,7 @@ fn counted(status: &Status, now: Timestamp) -> Vec<StatusLine> {
     let newcomers = newcomers_wait(status).map(|wait| format!(", {wait} for somebody who joins now"));
     let longest = match longest_wait(status) {
         Some(wait) => format!("{wait}, of those released in the last two minutes"),
-        None if room.observes() || matches!(room.valve(), Valve::Doors(_)) => {
-            "newcomers go straight in".into()
-        }
+        None if newcomers_go_straight_in(room) => "newcomers go straight in".into(),
         None => "nobody was released in the last two minutes".into(),
     };
     // Who joined, and neither waits nor is counted as released.
@@ -178,24 +175,19 @@ fn counted(status: &Status, now: Timestamp) -> Vec<StatusLine> {
 
 /// Whether newcomers go straight in now, and what everybody is spared who passes.
 fn mode(status: &Status) -> Vec<StatusLine> {
-    let told = match (status.room.settings.mode, status.room.valve(), &status.observed) {
-        (Mode::Line, ..) => None,
-        (Mode::Overflow, Valve::Doors(_), _) => Some("overflow: newcomers go straight in".into()),
-        (Mode::Overflow, Valve::Open(_), _) => Some(
-            "overflow: a line has formed, and newcomers go straight in once hardly anybody has waited for a minute"
-                .into(),
-        ),
-        (Mode::Overflow, Valve::Limited(..), _) => {
-            Some("overflow: while there's a stock, everyone joins the line".into())
+    let room = &status.room;
+    let more = match (room.settings.mode, room.valve(), &status.observed) {
+        (Mode::Overflow, Valve::Open(_), _) => {
+            ", and newcomers go straight in once hardly anybody has waited for a minute".into()
         }
-        (Mode::Overflow, Valve::Closed, _) => Some("overflow".into()),
-        (Mode::Observe, _, None) => Some("observe: everybody passes while the room is on".into()),
         (Mode::Observe, _, Some(line)) => {
             let waited = if line.waited == 0 { "nobody".into() } else { words::count(line.waited) };
-            Some(format!("observe: everybody passes. In the last hour, {waited} would have waited"))
+            format!(". In the last hour, {waited} would have waited")
         }
+        _ => String::new(),
     };
-    let mut lines: Vec<_> = told.map(|told: String| StatusLine::new("mode", told)).into_iter().collect();
+    let told = wording::mode(room).map(|mode| StatusLine::new("mode", format!("{mode}{more}")));
+    let mut lines: Vec<_> = told.into_iter().collect();
     if let Some(line) = status.observed.filter(|line| line.waited > 0) {
         let (longest, wait) = (words::count(line.longest_line), words::time(line.longest_wait));
         let busiest = words::count(line.busiest);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use document::words;
 use waitroom::throttle_rules::{Finding, Verdict};
-use waitroom::{Extra, Refusals, Room, Slowdown, Timestamp};
+use waitroom::{Extra, Mode, Refusals, Room, Slowdown, Timestamp, Valve};
 
 use crate::{ActiveStatus, AlarmMail, AlarmMailState, AlarmState, Status};
 
@@ -47,6 +47,8 @@ pub fn in_short(status: &Status, now: Timestamp) -> String {
     let counts = format!("{} joined, {} waiting, {} released", joined(status), line.waiting, status.released);
     let opens = room.opens.map(|opens| format!("opens {}", words::at(opens)));
     let mut facts: Vec<_> = refusals(status).into_iter().chain([room.state.to_string()]).collect();
+    facts.extend(rehearsal(room).map(|left| format!("rehearsal {left}")));
+    facts.extend(mode(room).map(ToOwned::to_owned));
     facts.extend(opens);
     facts.push(counts);
     facts.extend(waits(status));
@@ -132,6 +134,24 @@ pub fn active(status: &Status, now: Timestamp) -> Option<String> {
     Some(format!(
         "{visitors} of {limit}{planned}: {sessions} in the shop and {expected} on the way; {guards}"
     ))
+}
+
+/// What the mode does now, in a few words. None in the usual one.
+pub fn mode(room: &Room) -> Option<&'static str> {
+    Some(match (room.settings.mode, room.valve()) {
+        (Mode::Line, _) => return None,
+        (Mode::Overflow, Valve::Doors(_)) => "overflow: newcomers go straight in",
+        (Mode::Overflow, Valve::Open(_)) => "overflow: a line has formed",
+        (Mode::Overflow, Valve::Limited(..)) => "overflow: while there's a stock, everyone joins the line",
+        (Mode::Overflow, Valve::Closed) => "overflow",
+        (Mode::Observe, _) if room.observes() => "observe: everybody passes",
+        (Mode::Observe, _) => "observe: everybody passes while the room is on",
+    })
+}
+
+/// What is said of a rehearsal that nobody has ended.
+pub fn rehearsal(room: &Room) -> Option<&'static str> {
+    room.rehearsal.map(|_| "under way, or left behind: `beekeeper reset` ends it")
 }
 
 /// What is left of a stock.
@@ -428,6 +448,19 @@ mod tests {
             "{line}"
         );
         assert!(line.contains(", --join-limit refused 3 in two minutes, shop slow"), "{line}");
+    }
+
+    #[test]
+    fn a_line_says_that_the_room_observes_and_that_a_rehearsal_was_left_in_it() {
+        let mut status = suffering();
+        status.room.settings.mode = Mode::Observe;
+        let line = in_short(&status, NOW);
+        assert!(line.starts_with("on, observe: everybody passes, about 13210 joined"), "{line}");
+        status.room.settings.mode = Mode::Line;
+        status.room.rehearsal = Some("abcdefghijkmnpqr".parse().unwrap());
+        let line = in_short(&status, NOW);
+        let left = "on, rehearsal under way, or left behind: `beekeeper reset` ends it, about";
+        assert!(line.starts_with(left), "{line}");
     }
 
     #[test]
