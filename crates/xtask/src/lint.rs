@@ -1,7 +1,10 @@
+use std::env;
+use std::process::Command;
+
 use anyhow::Result;
 
 use crate::deny;
-use crate::process::{cargo, run};
+use crate::process::{cargo, run, run_beside_others};
 
 /// Runs all checks that do not execute the project's code.
 pub(crate) fn lint() -> Result<()> {
@@ -10,6 +13,11 @@ pub(crate) fn lint() -> Result<()> {
     // `beekeeper` without AWS, as most people build it. The other crates do not change, so they are not checked again.
     clippy(&[])?;
     deny::check()
+}
+
+/// The same, whenever nothing else wants a processor.
+pub(crate) fn lint_beside_others() -> Result<()> {
+    run_beside_others("lint", Command::new("nice").args(["-n", "19"]).arg(env::current_exe()?).arg("lint"))
 }
 
 fn clippy(features: &[&str]) -> Result<()> {

@@ -10,6 +10,7 @@ use clap::Args;
 use emulators::WITHOUT_TOOLS;
 use emulators::thirds::THIRD;
 
+use crate::lint::lint_beside_others;
 use crate::process::{cargo, run, run_beside_others};
 use crate::release;
 use crate::site;
@@ -31,6 +32,9 @@ pub(crate) struct TestArguments {
     /// All random runs and interruptions, not today's third of them
     #[arg(long, conflicts_with = "quick")]
     all: bool,
+    /// What `cargo xtask lint` checks too, while the last tests wait
+    #[arg(long, conflicts_with_all = ["quick", "part"])]
+    lint: bool,
     /// Deploy the package that `cargo xtask package` makes, and not that of the dev profile
     #[arg(long, requires = "part")]
     release: bool,
@@ -46,7 +50,7 @@ impl TestArguments {
         let filter = self.filter.as_deref();
         match self.part.as_deref() {
             None if self.quick => quick(),
-            None => everything(self.all),
+            None => everything(self.all, self.lint),
             Some("release") => installed(filter),
             Some("site") => site::test(&FunctionPackages::none(), filter),
             Some("deployed" | "deployed_rooms") if self.release => {
@@ -68,7 +72,7 @@ fn quick() -> Result<()> {
     programs.run_timed(&[])
 }
 
-fn everything(all: bool) -> Result<()> {
+fn everything(all: bool, lint: bool) -> Result<()> {
     let third = if all { None } else { Some(third_of_today()?) };
     if let Some(third) = &third {
         eprintln!(
@@ -85,7 +89,7 @@ fn everything(all: bool) -> Result<()> {
     beside_each_other(&[
         &|| {
             whatever_waits(&programs, &packages, &tests)?;
-            whatever_measures(&programs)
+            whatever_measures(&programs, lint)
         },
         // It takes what the others leave of the processors.
         &|| programs.run_computing(&["--include-ignored"]),
@@ -112,10 +116,12 @@ fn whatever_waits(
 }
 
 /// Last, because these measure how soon something happens. They mostly wait.
-fn whatever_measures(programs: &TestPrograms) -> Result<()> {
-    beside_each_other(&[&|| programs.run_timed(&["--include-ignored"]), &|| {
-        programs.run_plays(&["--ignored", "--nocapture", TIMED_PLAYS, "--test-threads", PLAYS_AT_ONCE])
-    }])
+fn whatever_measures(programs: &TestPrograms, lint: bool) -> Result<()> {
+    beside_each_other(&[
+        &|| programs.run_timed(&["--include-ignored"]),
+        &|| programs.run_plays(&["--ignored", "--nocapture", TIMED_PLAYS, "--test-threads", PLAYS_AT_ONCE]),
+        &|| if lint { lint_beside_others() } else { Ok(()) },
+    ])
 }
 
 /// Runs all of them at the same time. One that fails does not end the others.
