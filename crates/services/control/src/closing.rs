@@ -29,8 +29,9 @@ pub(crate) async fn close(
         When::Never => "withdraw when the room closes",
     };
     let refusal = move |room: &Room| match when {
+        When::Now => None,
         When::At(at) => not_closing_at(room, at),
-        When::Now | When::Never => None,
+        When::Never => not_withdrawing(room),
     };
     let only_tells = notice.is_some() && !then_off;
     let close = move |room: &mut Room| {
@@ -72,8 +73,9 @@ pub(crate) async fn end(
         When::Never => "withdraw when the room ends",
     };
     let refusal = move |room: &Room| match when {
+        When::Now => None,
         When::At(at) => not_ending_at(room, at),
-        When::Now | When::Never => None,
+        When::Never => not_withdrawing(room),
     };
     let end = move |room: &mut Room| {
         match when {
@@ -153,6 +155,11 @@ fn not_ending_at(room: &Room, at: Timestamp) -> Option<String> {
         "closes at {closes}, and cannot end before that; choose a later time, or first withdraw that{}: `beekeeper close --never`",
         and_the_stock(room)
     ))
+}
+
+/// Why a room does not withdraw its closing or its end: it came a moment before the order, perhaps because the stock was sold.
+fn not_withdrawing(room: &Room) -> Option<String> {
+    room.is_over().then(|| "is ended already; to let people in again: `beekeeper on`".into())
 }
 
 /// Why a room does not open at this instant.
@@ -350,6 +357,8 @@ mod tests {
             (vec![close()], close_at(hours(1)), "is closed: nobody new can join already"),
             (vec![Order::End { notice: None }], close_at(hours(1)), "is ended: "),
             (vec![Order::End { notice: None }], end_at(hours(1)), "is ended already"),
+            (vec![Order::End { notice: None }], Order::CloseNever, "is ended already"),
+            (vec![Order::End { notice: None }], Order::EndNever, "is ended already"),
             (vec![Order::Off], close_at(hours(1)), "is off: "),
             (
                 vec![Order::Off],
