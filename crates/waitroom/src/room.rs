@@ -246,9 +246,10 @@ impl Room {
         self.quiet != quiet || (quiet && self.turns_off_when_quiet())
     }
 
-    /// Nobody has waited for a while, or somebody does. A closed room that nobody waits in has done what it was to do.
+    /// Nobody has waited for a while, or somebody does. A closed room that nobody waits in has done what it was to do. One that was
+    /// paused meanwhile is not quiet, or its doors would take whoever waits for somebody who joins.
     pub fn set_quiet(&mut self, quiet: bool) {
-        self.quiet = quiet;
+        self.quiet = quiet && self.releases();
         if quiet && self.turns_off_when_quiet() {
             self.turn(RoomState::Off);
         }

@@ -196,6 +196,8 @@ mod tests {
         change(&mut room, |room| room.settings.mode = Mode::Overflow);
         change(&mut room, |room| room.turn(RoomState::Paused));
         assert_eq!((room.valve(), room.quiet), (Valve::Closed, false));
+        change(&mut room, |room| room.set_quiet(true));
+        assert!(!room.quiet, "it was found so before the pause, and somebody may wait");
         change(&mut room, |room| room.turn(RoomState::On));
         assert_eq!(room.valve(), Valve::Open(Rate::MIN), "some may have joined meanwhile");
         change(&mut room, |room| room.set_quiet(true));
