@@ -226,11 +226,10 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         Ok(hardly_waited(room, recent, (waiting, longest), now, self.minute))
     }
 
-    /// Lets the room release as many more as did not come lately. Not while the throttle holds the rate down: what the shop bears
-    /// comes first. Nor in a quiet room, which has nobody to release.
+    /// Lets the room release as many more as did not come lately, if it [makes up](Room::makes_up) for them. Not in a quiet room, which
+    /// has nobody to release.
     async fn judge_turnout(&self, room: &Room, report: &mut TriggerReport) -> PortResult<()> {
-        let makes_up = room.settings.oversubscribe.is_some() && !room.is_throttled() && !room.quiet;
-        let turnout = if makes_up {
+        let turnout = if room.makes_up() && !room.quiet {
             let counted = Turnout::counted_at(self.clock.now(), self.minute);
             Some(self.store.ledger().turnout(counted).await?).filter(|turnout| turnout.tells())
         } else {

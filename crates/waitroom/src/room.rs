@@ -270,15 +270,20 @@ impl Room {
         self.throttled.map_or(self.settings.rate, |throttled| throttled.min(self.settings.rate))
     }
 
-    /// By how many percent more are released, to make up for those who don't come. None are while the throttle holds the rate
-    /// down.
+    /// Whether more may be released for those who don't come. Not while the throttle holds the rate down: what the shop bears comes first.
+    /// Nor while pages poll less often: many come so late that they would count as missing.
+    pub fn makes_up(&self) -> bool {
+        self.settings.oversubscribe.is_some() && !self.is_throttled() && self.stretch == Stretch::USUAL
+    }
+
+    /// By how many percent more are released, to make up for those who don't come.
     pub fn surplus(&self) -> u32 {
         self.surplus_for(self.turnout)
     }
 
     fn surplus_for(&self, turnout: Option<Turnout>) -> u32 {
         match (self.settings.oversubscribe, turnout) {
-            (Some(most), Some(turnout)) if !self.is_throttled() => turnout.missing_percent().min(most.get()),
+            (Some(most), Some(turnout)) if self.makes_up() => turnout.missing_percent().min(most.get()),
             _ => 0,
         }
     }
@@ -408,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_room_releases_as_many_more_as_do_not_come_unless_the_shop_is_slow() {
+    fn a_room_releases_as_many_more_as_do_not_come_unless_the_shop_is_slow_or_pages_poll_less_often() {
         let mut room = room("https://room.example/");
         let turnout = |came| Some(Turnout { came, released: 1000 });
         assert!(room.heeds_turnout(turnout(800)));
@@ -421,6 +426,8 @@ mod tests {
         assert!(room.heeds_turnout(None) && !room.heeds_turnout(room.turnout));
         room.turnout = turnout(500);
         assert_eq!(room.rate().get(), 130, "no more than it may");
+        let stretched = Room { stretch: Stretch::MAX, ..room.clone() };
+        assert_eq!((stretched.rate().get(), stretched.surplus()), (100, 0), "pages come late");
         (room.settings.mode, room.quiet) = (Mode::Overflow, true);
         assert_eq!(
             room.valve(),

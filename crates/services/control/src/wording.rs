@@ -98,10 +98,13 @@ pub fn rate(status: &Status) -> String {
 pub fn turnout(status: &Status) -> Option<String> {
     let Room { settings, turnout, .. } = &status.room;
     let most = settings.oversubscribe?;
-    let Some(turnout) = turnout else {
-        let why = match status.room.slowdown() {
-            Some(Slowdown::Throttle | Slowdown::Both) => "the shop is slow or fails",
-            Some(Slowdown::FullShop) | None => "too few were let in lately",
+    let Some(turnout) = turnout.filter(|_| status.room.makes_up()) else {
+        let why = if status.room.is_throttled() {
+            "the shop is slow or fails"
+        } else if status.room.makes_up() {
+            "too few were let in lately"
+        } else {
+            "pages poll less often (`stretch`), so many come late"
         };
         return Some(format!("not made up for: {why}"));
     };
@@ -375,9 +378,22 @@ mod tests {
     }
 
     #[test]
+    fn nobody_is_made_up_for_while_pages_poll_less_often() {
+        let mut status = suffering();
+        status.room.settings.oversubscribe = Some(30.try_into().unwrap());
+        status.room.turnout = Some(waitroom::Turnout { came: 4800, released: 6000 });
+        status.room.throttled = None;
+        let told = "not made up for: pages poll less often (`stretch`), so many come late";
+        assert_eq!(turnout(&status).unwrap(), told);
+        status.room.stretch = waitroom::Stretch::USUAL;
+        assert_eq!(turnout(&status).unwrap(), "4,800 of 6,000 came, so 25% more are let in");
+    }
+
+    #[test]
     fn a_full_shop_is_not_called_slow() {
         let mut status = suffering();
         status.room.settings.oversubscribe = Some(30.try_into().unwrap());
+        status.room.stretch = waitroom::Stretch::USUAL;
         (status.room.throttled, status.room.while_full) = (None, Some(Rate::new(95).unwrap()));
         status.line = waitroom::LineStatus::of(&status.room, waitroom::LineReach::default(), 9120, None);
         assert!(status.line.slow, "as pages hear it");
