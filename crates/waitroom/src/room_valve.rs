@@ -85,6 +85,8 @@ impl Room {
     ///
     /// An order of the operator wakes the room, so that it always says from when it is in force. Another rate doesn't wake a room
     /// that lets newcomers straight in: its doors let them in at that rate, and one that observes holds nobody up.
+    ///
+    /// A new epoch moves an opening that is ahead to another millisecond: whom its plan lets in then counts in that epoch.
     fn schedule_valve(&mut self, before: &Self, now: Timestamp, lead_time: Duration) {
         self.settle(now);
         let needs_no_line = self.lets_straight_in() || self.observes();
@@ -96,6 +98,8 @@ impl Room {
         if self.settings.rate != before.settings.rate {
             self.highest_rate = Some(before.highest_rate().max(self.settings.rate));
         }
+        // The plan of the opening may have been written, and all plans so far are of the epoch before.
+        let is_to_open_anew = self.opens.is_some() && self.epoch != before.epoch;
         let before = before.wanted_valve();
         let wanted = match self.extra.filter(Extra::is_ordered) {
             Some(extra) => {
@@ -105,7 +109,7 @@ impl Room {
             }
             None => self.wanted_valve(),
         };
-        if wanted != before || self.valves.is_of_clock_ahead(&wanted, now) {
+        if wanted != before || is_to_open_anew || self.valves.is_of_clock_ahead(&wanted, now) {
             self.valves.set(&before, &wanted, self.version, now, lead_time);
         }
     }

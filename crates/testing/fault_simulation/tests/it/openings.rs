@@ -84,15 +84,20 @@ fn an_opening_can_be_moved_to_earlier_and_to_later() {
     }
 }
 
+/// To 2000.
+fn limit_active_visitors(world: &mut World) {
+    world.change_room(|room| {
+        let (idle, session) = (20 * MINUTE, 120 * MINUTE);
+        room.settings.active = Some(ActiveLimit { visitors: 2000, idle, session });
+    });
+}
+
 /// Whom the withdrawn plan was for come by the other, so they count in the shop once.
 #[test]
 fn a_limit_of_active_visitors_counts_no_plan_whose_opening_was_withdrawn() {
     for (before, moved) in [(100, false), (100, true), (20, false), (3, true)] {
         let (mut world, opens) = opening(1000);
-        world.change_room(|room| {
-            let (idle, session) = (20 * MINUTE, 120 * MINUTE);
-            room.settings.active = Some(ActiveLimit { visitors: 2000, idle, session });
-        });
+        limit_active_visitors(&mut world);
         run_until(&mut world, opens - before * SECOND);
         let opens = if moved { opens + SECOND } else { opens };
         world.change_room(move |room| {
@@ -103,6 +108,23 @@ fn a_limit_of_active_visitors_counts_no_plan_whose_opening_was_withdrawn() {
         world.run(20 * MINUTE);
         let released = world.outcome().released();
         assert!(released <= 2000, "{released} in the shop");
+    }
+}
+
+/// The plan of the opening was written before the reset, and whom plans of the epoch before let in count for nobody.
+#[test]
+fn a_limit_of_active_visitors_counts_whom_an_opening_lets_in_after_a_reset() {
+    for before in [100, 20, 5] {
+        let (mut world, opens) = opening(1000);
+        limit_active_visitors(&mut world);
+        run_until(&mut world, opens - before * SECOND);
+        world.reset("next");
+        world.run(2 * SECOND);
+        world.join(4000);
+        assert_opens(&mut world, opens, 1000, &format!("reset {before} s before"));
+        world.run(20 * MINUTE);
+        let released = world.outcome().released();
+        assert!(released <= 2000, "reset {before} s before: {released} in the shop");
     }
 }
 
