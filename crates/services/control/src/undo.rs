@@ -42,7 +42,7 @@ impl UndoableOrder {
     }
 }
 
-/// Whether the first of these entries ended a stock under which nobody counted since: somebody may have been let in.
+/// Whether after the first of these entries nobody counted for its stock any more: somebody may have been let in.
 fn brings_back_a_stock<'a>(mut since: impl Iterator<Item = &'a AuditEntry>) -> bool {
     let Some(AuditedChange::State(ended)) = since.next().map(|entry| &entry.change) else { return false };
     let (before, mut standing) = (ended.before(), ended.after());
@@ -58,7 +58,8 @@ fn brings_back_a_stock<'a>(mut since: impl Iterator<Item = &'a AuditEntry>) -> b
                     standing = change.after();
                     may_let_in(&standing)
                 }
-                AuditedChange::LetIn { .. } => counts_nobody(&standing),
+                // The room may have ended by itself before.
+                AuditedChange::LetIn { .. } => counts_nobody(&standing.clone().at(entry.at)),
                 AuditedChange::Rate { .. }
                 | AuditedChange::Mode { .. }
                 | AuditedChange::Message { .. }
@@ -106,6 +107,10 @@ fn refusal(room: &Room, change: &AuditedChange, reverted: &AuditedChange, now: T
         let mut back = room.clone();
         let why = if !reverted.apply(&mut back) {
             went_on(reverted, room).unwrap_or_else(|| "something else has changed that since".into())
+        } else if lets_in_uncounted(room, &back) {
+            "its stock would come back, and nobody has counted whom the room let in since; order what is \
+             left: `beekeeper close --after`, after `beekeeper on --at TIME` if the room is off"
+                .into()
         } else if *Arc::new(back).at(now) == *room {
             format!("without it the room would be {} by now, too", room.state)
         } else {
@@ -113,6 +118,12 @@ fn refusal(room: &Room, change: &AuditedChange, reverted: &AuditedChange, now: T
         };
         Some(format!("cannot take back the last order ({change}), because {why}"))
     })
+}
+
+/// Whether somebody may be let in without counting for a stock that the room would go `back` to: it may have turned off by itself.
+fn lets_in_uncounted(room: &Room, back: &Room) -> bool {
+    let lets_in = room.releases() || room.lets_everybody_through();
+    lets_in && back.stock.is_some() && back.stock != room.stock
 }
 
 /// What the room has gone on to since the order, perhaps not by it: then nothing is left to take back.
@@ -296,6 +307,30 @@ mod tests {
         };
         assert_eq!(let_in_after(&[Order::CloseNever]), Err(NothingToUndo::Stock.to_string()));
         assert_eq!(let_in_after(&[Order::On]), Ok(true), "they counted");
+
+        let (store, ends) = (WaitingRoom::new(), NOW + Duration::from_hours(1));
+        let code = store.ask_for_help(38, NOW);
+        store.execute(close_after(9));
+        store.execute(Order::EndAt { at: ends, notice: None });
+        let with_let_in = |at| {
+            let (mut entries, change) = (entries(&store), AuditedChange::LetIn { ticket: 38, code });
+            entries.push(AuditEntry::beside_room(3, at, Author::new("anna"), change));
+            UndoableOrder::last(&entries).map(|order| order.number)
+        };
+        assert_eq!(with_let_in(NOW), Ok(2), "they counted");
+        assert_eq!(with_let_in(ends), Err(NothingToUndo::Stock), "the room had ended by itself");
+    }
+
+    #[test]
+    fn a_stock_does_not_come_back_into_a_room_that_turned_off_by_itself() {
+        let store = WaitingRoom::new();
+        store.execute(close_after(9));
+        store.execute(Order::Close { notice: None, then_off: true });
+        assert_eq!((store.room().stock.is_some(), store.room().then_off), (true, true));
+        store.ledger.change_room(|room| room.set_quiet(true));
+        let refused = undo(&store).unwrap_err();
+        assert!(refused.contains("because its stock would come back"), "{refused}");
+        assert_eq!((store.room().state, store.room().stock), (RoomState::Off, None));
     }
 
     #[test]
