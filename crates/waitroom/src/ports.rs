@@ -567,7 +567,8 @@ pub trait RoomAdmin: Send + Sync {
 
     /// Empties the line and starts a new epoch. Visitors who waited become newcomers, and tickets start at 1.
     /// Returns how many visitors lost their places. On AWS the number is approximate, and the call takes a minute. The
-    /// audit trail is kept, and gets an entry by `who`. The history gets a closing record of the epoch before.
+    /// audit trail is kept, and gets an entry by `who`. The history gets a closing record of the epoch before. If an opening is
+    /// ahead, that changes the valve, and the store starts the trigger.
     fn start_epoch(&self, epoch: Epoch, who: Author) -> impl Future<Output = PortResult<u64>> + Send;
 }
 
