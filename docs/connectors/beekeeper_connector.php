@@ -62,7 +62,7 @@ final class BeekeeperConnector
                 default => $this->refusePass('This pass is not valid here.', $door),
             };
             $asked = $this->first('asked', fn (string $value): string => $value);
-            $asked === null || $this->refusePass("This pass has expired already. This shop's clock may be wrong.", $door);
+            $asked === null || $this->refusePass("This link has expired, or this shop's clock is wrong.", $door);
             $this->setCookie('asked', '1', 60); // So would a clock that is fast.
         }
         // An expired pass came to the room's page of the shop. The one that was asked for is remembered already.

@@ -80,7 +80,7 @@ class Connector:
                     return refused("This pass is not valid here.", door)
                 # So would a clock that is fast.
                 if values("asked"):
-                    return refused("This pass has expired already. This shop's clock may be wrong.", door)
+                    return refused("This link has expired, or this shop's clock is wrong.", door)
                 asked = [self.set_cookie("asked", "1", 60)]
         # An expired pass came to the room's page of the shop. The one that was asked for is remembered already.
         page = (pass_ and remembered) or target

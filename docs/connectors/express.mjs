@@ -91,7 +91,7 @@ export function waitingRoom({ room, name, secret, sessionSeconds = 3600, https =
         if (error instanceof PassRefused) return refuse(response, "This pass is not valid here.", away);
         // So would a clock that is fast.
         const isAsked = cookiesOf(request, `${prefix}_asked`).length > 0;
-        if (isAsked) return refuse(response, "This pass has expired already. This shop's clock may be wrong.", away);
+        if (isAsked) return refuse(response, "This link has expired, or this shop's clock is wrong.", away);
         setCookie(response, "asked", "1", 60);
       }
     }

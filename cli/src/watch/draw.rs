@@ -36,7 +36,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, course: &Course, silent: Option<Durati
     // Without the borders.
     let width = area.width.saturating_sub(2);
     let is_narrow = area.width < TWO_CHARTS;
-    let facts = facts(course, palette, width);
+    let facts = facts(course, silent.is_some(), palette, width);
     let shop = shop(status, palette, width, if area.height < THREE_FINDINGS { 1 } else { 3 });
     let fixed =
         |lines: &[Line<'_>]| Constraint::Length(u16::try_from(lines.len()).unwrap_or(u16::MAX) + BORDERS);
@@ -72,14 +72,14 @@ fn words(text: &str, style: Style) -> impl Iterator<Item = (&'static str, Span<'
     text.split(' ').map(move |word| (" ", Span::styled(word.to_owned(), style)))
 }
 
-fn facts(course: &Course, palette: Palette, width: u16) -> Vec<Line<'static>> {
+fn facts(course: &Course, silent: bool, palette: Palette, width: u16) -> Vec<Line<'static>> {
     const GAP: &str = "   ";
 
     let status = &course.latest;
     let (room, line) = (&status.room, &status.line);
     let state = room.state.as_str().to_uppercase();
     // What follows is the last that was known.
-    let (state, mark) = if course.problem.is_some() {
+    let (state, mark) = if silent || course.problem.is_some() {
         ("NO ANSWER".into(), CheckMark::Bad)
     } else {
         (state, state_mark(room.state))
@@ -139,7 +139,7 @@ fn shop(status: &Status, palette: Palette, width: u16, findings: usize) -> Vec<L
     let plain = |text: &str| fit(words(text, Style::new()), width);
     let mut lines = Vec::new();
     if status.findings.is_empty() {
-        lines.extend(plain("no measurements lately: the throttle is off, or has just started"));
+        lines.extend(plain("no measurements lately: the throttle is off, starts or fails"));
     } else {
         let marks = status.findings.iter().enumerate().map(|(at, finding)| {
             let mark = match finding.verdict {
@@ -352,6 +352,8 @@ mod tests {
             picture.lines().last().map(ToOwned::to_owned)
         };
         assert_eq!(footer(100).as_deref(), Some("no answer for 8 s   as of 09:57:30 UTC"));
+        let picture = picture_in_silence(&watched(), Some(Duration::from_secs(8)), 100, 30);
+        assert!(picture.contains("│NO ANSWER "), "{picture}");
         assert_eq!(footer(40), footer(100));
     }
 

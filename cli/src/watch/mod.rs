@@ -27,7 +27,7 @@ use waitroom::{Timestamp, with_causes};
 use crate::ending;
 use crate::printer::{are_colours_wanted, note, say};
 
-/// For how long a look may go unanswered before lines say so. On AWS it's several calls, and takes seconds.
+/// For how long a look may go unanswered before that is said. On AWS it's several calls, and takes seconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Prints a line, or a JSON object, at the start and for each change.
@@ -158,8 +158,7 @@ pub(crate) async fn charts(room: &OperatedRoom, every: Duration) -> Result<()> {
 
 /// How long the room has owed an answer, if that's longer than usual.
 fn overdue(heard_ago: Duration, every: Duration) -> Option<Duration> {
-    const USUAL: Duration = Duration::from_secs(5);
-    Some(heard_ago.saturating_sub(every)).filter(|taken| *taken > USUAL)
+    Some(heard_ago.saturating_sub(every)).filter(|taken| *taken > PATIENCE)
 }
 
 fn quits(key: KeyEvent) -> bool {
@@ -225,7 +224,7 @@ mod tests {
         let overdue = |ago, every| {
             overdue(Duration::from_secs(ago), Duration::from_secs(every)).map(|taken| taken.as_secs())
         };
-        assert_eq!([overdue(4, 2), overdue(7, 2), overdue(10, 2)], [None, None, Some(8)]);
-        assert_eq!([overdue(3600, 3600), overdue(3610, 3600)], [None, Some(10)]);
+        assert_eq!([overdue(4, 2), overdue(12, 2), overdue(15, 2)], [None, None, Some(13)]);
+        assert_eq!([overdue(3600, 3600), overdue(3612, 3600)], [None, Some(12)]);
     }
 }

@@ -312,12 +312,17 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
         asked.is_some_and(|asked| now.abs_diff(asked) < Self::DOOR_PATIENCE)
     }
 
-    /// This trip to the door, and those for the same page just before it.
+    /// This trip to the door, and those for the same page just before it. After a circle, each further try is one trip.
     fn trips(&self, request: &GuardedRequest<'_>, now: u64) -> Trips {
         let sent = self.sent(request).filter(|sent| sent.path == ReturnPath::new(request.target));
         let trips = sent.and_then(|sent| sent.trips);
-        let goes_on = |before: &Trips| now.abs_diff(before.last) < Self::ONE_TRIP;
-        let count = trips.filter(goes_on).map_or(0, |before| before.count);
+        let count = match trips {
+            Some(Trips { last, count }) if now.abs_diff(last) < Self::ONE_TRIP => count,
+            Some(Trips { last, count: Self::TRIPS.. }) if now.abs_diff(last) < Self::DOOR_PATIENCE => {
+                Self::TRIPS - 1
+            }
+            _ => 0,
+        };
         Trips { last: now, count: count.saturating_add(1) }
     }
 

@@ -80,7 +80,7 @@ pub struct TriggerReport {
     pub planned: Option<Plan>,
     /// Whether the shop has as many active visitors as it may, so that nothing was planned.
     pub is_full: bool,
-    /// Whether it may be so only because no guard says who has left.
+    /// Whether it may be so only because a guard does not say who has left.
     pub misses_guard: bool,
     /// Slices for which a consumer was started.
     pub sent: usize,

@@ -63,7 +63,7 @@ impl Space {
         self.is_limited && self.free == Some(0)
     }
 
-    /// Whether it may be full only because no guard says who has left.
+    /// Whether it may be full only because a guard does not say who has left.
     pub(crate) fn misses_guard(&self, now: Timestamp, minute: Duration) -> bool {
         self.is_full() && self.active.misses_guard(now, minute)
     }

@@ -25,6 +25,7 @@ const TIMED_PLAYS: &str = "timed_plays::";
 const PLAYS_AT_ONCE: &str = "4";
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub(crate) struct TestArguments {
     /// Leave out what needs an emulator, a browser or minutes of simulated faults
     #[arg(long, conflicts_with = "part")]

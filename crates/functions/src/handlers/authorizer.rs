@@ -18,7 +18,10 @@ const UNAUTHORIZED: &str = "Unauthorized";
 pub(crate) async fn run() -> Result<(), LambdaError> {
     start_log();
     let mut rules = GuardRules::new(&variable("ROOM_URL")?, &variable("ROOM_NAME")?);
-    rules.times.session = session_length(&variable("SESSION_MINUTES")?)?;
+    // While an update runs, the program may be newer than its variables.
+    if let Ok(minutes) = variable("SESSION_MINUTES") {
+        rules.times.session = session_length(&minutes)?;
+    }
     let key = match variable("SESSION_KEY_SECRET") {
         Ok(arn) => Some(SessionKey::new(&aws::secret_text(&aws::functions_config()?, &arn).await?)?),
         Err(_) => None,

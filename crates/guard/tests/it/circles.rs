@@ -79,8 +79,8 @@ async fn without_keys_nobody_goes_in_circles() {
 async fn a_shop_that_leads_to_another_name_sends_nobody_in_circles() {
     let mut shop = shop();
     let (mut first, mut second) = (Browser::default(), Browser::default());
-    for tries in 0..3 {
-        for _ in 0..3 {
+    for (tries, trips) in [3, 1, 1].into_iter().enumerate() {
+        for _ in 0..trips {
             assert_eq!(location(&shop.get(&mut second, "/sale").await), DOOR, "{tries}");
             let claims = shop.claims("visitor");
             assert_eq!(location(&arrives(&mut shop, &mut first, &claims).await), "/sale");

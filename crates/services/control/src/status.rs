@@ -23,7 +23,7 @@ pub struct Status {
     /// How many were released in this epoch.
     pub released: u64,
     /// How long somebody who joins now will wait, in seconds. `None` while nobody is released, while newcomers go straight in, and
-    /// while the shop is full and no guard says who leaves it.
+    /// while the shop is full and a guard is missed.
     #[serde(default)]
     pub wait: Option<u64>,
     /// The longest wait of those who were released in this minute and the one before, in seconds. `None` if nobody was.

@@ -88,6 +88,11 @@ pub fn rate(status: &Status) -> String {
         Some(Slowdown::Throttle) if is_well => {
             format!("{wanted} a minute, recovering: {in_force} of {wanted}")
         }
+        Some(Slowdown::Throttle) if status.findings.is_empty() => {
+            format!(
+                "{wanted} a minute, throttled to {in_force} since the throttle measured last, over three minutes ago"
+            )
+        }
         Some(Slowdown::Throttle) => {
             format!("{wanted} a minute, throttled to {in_force}: the shop is slow or fails")
         }

@@ -122,8 +122,16 @@ pub fn judge(room: &Room, measurement: &Measurement, throttles: bool) -> DoctorC
         let mut advice =
             "see whether the shop is up, and whether this is its address: the room sends visitors there"
                 .to_owned();
-        if let Some(VisitFailure::Status { status: SILENT_GUARD, .. }) = measurement.last_failure {
-            advice += "; if a guard is in front of it: sudo systemctl status beekeeper-guard";
+        match measurement.last_failure {
+            Some(VisitFailure::Status { status: SILENT_GUARD, .. }) => {
+                advice += "; if a guard is in front of it: sudo systemctl status beekeeper-guard";
+            }
+            Some(VisitFailure::Status { status: 429, .. }) => {
+                advice =
+                    "let this address ask twenty times in a row, or name a page that lets it, with --health"
+                        .into();
+            }
+            _ => {}
         }
         return DoctorCheck::problem(SHOP, format!("{measured}: {failed}"), advice);
     };
