@@ -207,8 +207,8 @@ impl DeployedRoom {
         }
     }
 
-    /// Whether the schedule has planned the current window. In a quiet room: whether it has run `since`, by the record that it
-    /// writes of every minute.
+    /// Whether the schedule has planned the current window. In a quiet room, and while the shop is full, it plans none: whether it has
+    /// run `since`, by the record that it writes of every minute.
     async fn schedule_runs(&self, since: Timestamp) -> PortResult<bool> {
         let plans = self.store().recent().await?;
         // By AWS's clock, which the answer tells. The clock of this machine may be wrong.
@@ -216,7 +216,8 @@ impl DeployedRoom {
         if plans.iter().any(|record| record.plan.window.end > now) {
             return Ok(true);
         }
-        if !self.store().room().await?.quiet {
+        let room = self.store().room().await?;
+        if !room.quiet && room.while_full.is_none() {
             return Ok(false);
         }
         let minutes = self.store().minutes(since).await?;

@@ -199,7 +199,7 @@ room_config! {
         throttle: bool = Flag(false) => "Throttling";
     }
     optional {
-        /// The URL that the throttle measures, if not the shop's: a page that needs no pass.
+        /// The URL that the throttle measures, if not the shop's: a page that needs no pass, and answers one address twenty times in a row.
         health: WebUrl = Text("https://shop.example/up") => "Health";
         /// `line`, `overflow` (docs/overflow.md) or `observe` (docs/observe.md). Later, use `beekeeper mode`.
         mode: Mode = Text("line") => "Mode";
