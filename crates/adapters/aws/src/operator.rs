@@ -4,6 +4,7 @@
 //! are written in one transaction, so that polls and functions never disagree.
 
 use std::error::Error;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,6 +70,30 @@ struct Others {
 impl Others {
     fn none() -> Self {
         Self { status: encode_status, writes: Vec::new(), waited: None }
+    }
+}
+
+/// Changes of one room that may have been written, although their answers were lost. Each is tried as of another instant: an order
+/// whose write took ten seconds would be in force from ten seconds ago, when visitors were still let in by the one before.
+#[derive(Default)]
+struct Unanswered(Vec<(Room, Room, PortError)>);
+
+impl Unanswered {
+    const MOST: usize = 3;
+
+    /// Ends with the change that was written, if the room that was `read` since says so. Goes on if it may be tried again.
+    fn judge(&mut self, read: PortResult<(Room, u64)>) -> PortResult<ControlFlow<(Room, Room), (Room, u64)>> {
+        let Some((before, _, error)) = self.0.last() else { return read.map(ControlFlow::Continue) };
+        let Ok((room, entry)) = read else { return Err(error.clone()) };
+        if let Some(written) = self.0.iter().position(|(_, after, _)| *after == room) {
+            let (before, after, _) = self.0.swap_remove(written);
+            return Ok(ControlFlow::Break((before, after)));
+        }
+        // Somebody else has changed it, before this change or after it.
+        if before.version != room.version || self.0.len() == Self::MOST {
+            return Err(error.clone());
+        }
+        Ok(ControlFlow::Continue((room, entry)))
     }
 }
 
@@ -176,9 +201,13 @@ impl AwsStore {
         change: impl Fn(&mut Room) + Send,
         others: Others,
     ) -> PortResult<(Arc<Room>, Arc<Room>)> {
-        let mut busy = None;
+        let (mut busy, mut unanswered) = (None, Unanswered::default());
         for _ in 0..ATTEMPTS {
-            let (before, last_entry) = self.read_room_and_trail(attempt).await?;
+            let read = self.read_room_and_trail(attempt).await;
+            let (before, last_entry) = match unanswered.judge(read)? {
+                ControlFlow::Continue(read) => read,
+                ControlFlow::Break((before, after)) => return Ok((Arc::new(before), Arc::new(after))),
+            };
             let now = self.now();
             let after = before.changed(now, ValveSchedule::LEAD_TIME_OF_FUNCTIONS, &change);
             let mut writes: Vec<_> =
@@ -194,7 +223,7 @@ impl AwsStore {
                 item.extend(left.map(|left| ("left".to_owned(), number(left))));
                 Write::Update(Key::Status(digit), expressions::set(&item, &absent, None))
             }));
-            let written = self.table.write_together(attempt, writes).await;
+            let written = self.table.write_together_until_unsure(attempt, writes).await;
             if may_be_done(&written) {
                 self.start_trigger_after(&before, &after).await;
             }
@@ -202,12 +231,16 @@ impl AwsStore {
                 Ok(true) => return Ok((Arc::new(before), Arc::new(after))),
                 // Another change came first. Read the room again and repeat the change.
                 Ok(false) => {}
-                Err(error) if error.fault == Fault::Busy => busy = Some(error),
-                Err(error) => return Err(error),
+                Err(error) => match error.fault {
+                    Fault::Busy => busy = Some(error),
+                    Fault::Unsure => unanswered.0.push((before, after, error)),
+                    Fault::Broken => return Err(unanswered.0.pop().map_or(error, |(.., unsure)| unsure)),
+                },
             }
         }
         let conflict = "other writes keep changing the room, or items are missing from the ledger; retry, or deploy again with a changed setting";
-        Err(busy.unwrap_or_else(|| PortError::new(attempt, Fault::Busy, conflict)))
+        let unsure = unanswered.0.pop().map(|(.., error)| error);
+        Err(unsure.or(busy).unwrap_or_else(|| PortError::new(attempt, Fault::Busy, conflict)))
     }
 }
 

@@ -6,6 +6,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{BuildError, ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::operation::transact_write_items::builders::TransactWriteItemsFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{
     AttributeValue, KeysAndAttributes, Put, ReturnValue, ReturnValuesOnConditionCheckFailure,
@@ -207,23 +208,52 @@ impl Table {
         Ok(self.try_together(attempt, writes).await?.is_empty())
     }
 
-    /// The same. Returns which conditions failed, by the position of their writes: none if all was written.
+    /// The same, and not again once it may have been done: for what says from when it's in force, which would be in the past then.
+    pub(crate) async fn write_together_until_unsure(
+        &self,
+        attempt: &'static str,
+        writes: Vec<Write>,
+    ) -> PortResult<bool> {
+        let judge = |error: &_| match cancellation(error) {
+            Fault::Unsure => Fault::Broken,
+            known => known,
+        };
+        let request = self.transaction(attempt, writes)?;
+        match with_retries_judged_by(|| request.clone().send(), judge).await {
+            Ok(_) => Ok(true),
+            Err(failure) if condition_failed(&failure.error) => Ok(false),
+            Err(CallError { error, .. }) => {
+                Err(CallError { fault: cancellation(&error), error }.into_port_error(attempt))
+            }
+        }
+    }
+
+    /// Makes all of the writes in one transaction. Returns which conditions failed, by the position of their writes: none if all
+    /// was written.
     pub(crate) async fn try_together(
         &self,
         attempt: &'static str,
         writes: Vec<Write>,
     ) -> PortResult<Vec<usize>> {
-        let writes: Result<Vec<_>, _> = writes.into_iter().map(|write| self.transacted(write)).collect();
-        let writes = writes.map_err(PortError::broken(attempt))?;
-        // One token for all attempts: if an earlier attempt succeeded, a later one succeeds too, and changes nothing.
-        let token = format!("{:032x}", rand::random::<u128>());
-        let request = self.client.transact_write_items().set_transact_items(Some(writes));
-        let request = request.client_request_token(token);
+        let request = self.transaction(attempt, writes)?;
         match with_retries_judged_by(|| request.clone().send(), cancellation).await {
             Ok(_) => Ok(Vec::new()),
             Err(failure) if condition_failed(&failure.error) => Ok(failed_conditions(&failure.error)),
             Err(failure) => Err(failure.into_port_error(attempt)),
         }
+    }
+
+    /// One token for all attempts: if an earlier attempt succeeded, a later one succeeds too, and changes nothing.
+    fn transaction(
+        &self,
+        attempt: &'static str,
+        writes: Vec<Write>,
+    ) -> PortResult<TransactWriteItemsFluentBuilder> {
+        let writes: Result<Vec<_>, _> = writes.into_iter().map(|write| self.transacted(write)).collect();
+        let writes = writes.map_err(PortError::broken(attempt))?;
+        let token = format!("{:032x}", rand::random::<u128>());
+        let request = self.client.transact_write_items().set_transact_items(Some(writes));
+        Ok(request.client_request_token(token))
     }
 
     fn transacted(&self, write: Write) -> Result<TransactWriteItem, BuildError> {

@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use aws::{AwsStore, RoomResources};
@@ -109,7 +109,8 @@ async fn changed(
         "getitem" => (200, json!({ "Item": room }).to_string()),
         _ => {
             let body: Value = serde_json::from_str(body).unwrap();
-            let values = body["ExpressionAttributeValues"].as_object().into_iter().flatten();
+            let update = body.pointer("/TransactItems/0/Update").unwrap_or(&body);
+            let values = update["ExpressionAttributeValues"].as_object().into_iter().flatten();
             let wanted = values.map(|(name, value)| (name.trim_start_matches(':').to_owned(), value.clone()));
             let (status, code) = write(&mut room, wanted.collect());
             (status, json!({ "__type": code }).to_string())
@@ -146,18 +147,51 @@ fn a_change_whose_answer_was_lost_starts_the_trigger() {
         assert!(done.is_ok() && starts == 0, "whoever changed it starts it: {done:?}, {starts} starts");
 
         let hold = async |store: &AwsStore| store.hold(Some(Rate::MIN)).await;
-        let order = async |store: &AwsStore| {
-            let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
-            store.change("pause", note, Room::pause).await.map(drop)
-        };
         for (fault, answer, expected) in
-            [(Fault::Unsure, LOST, 1), (Fault::Broken, (400, "AccessDeniedException"), 0)]
+            [(Fault::Unsure, LOST, [1, 3]), (Fault::Broken, (400, "AccessDeniedException"), [0, 0])]
         {
             let (done, starts) = changed(move |_, _| answer, hold).await;
-            assert_eq!((done.unwrap_err().fault, starts), (fault, expected), "the throttle");
-            let (done, starts) = changed(move |_, _| answer, order).await;
-            assert_eq!((done.unwrap_err().fault, starts), (fault, expected), "the operator");
+            assert_eq!((done.unwrap_err().fault, starts), (fault, expected[0]), "the throttle");
+            let (done, starts) = changed(move |_, _| answer, pause).await;
+            assert_eq!((done.unwrap_err().fault, starts), (fault, expected[1]), "the operator");
         }
+    });
+}
+
+async fn pause(store: &AwsStore) -> PortResult<()> {
+    let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
+    store.change("pause", note, Room::pause).await.map(drop)
+}
+
+/// Otherwise it would be in force from before it was written, when visitors were still let in by the order before it.
+#[test]
+fn an_order_that_is_written_again_is_in_force_later() {
+    run(async {
+        let (tell, told) = mpsc::channel();
+        let mut lost = 1;
+        let late = move |_: &mut Value, wanted: Value| {
+            tell.send(wanted["valves"].clone()).unwrap();
+            std::thread::sleep(Duration::from_millis(200));
+            if std::mem::take(&mut lost) > 0 { LOST } else { (200, "") }
+        };
+        let (done, _) = changed(late, pause).await;
+        let valves: Vec<_> = told.try_iter().collect();
+        assert!(done.is_ok() && valves.len() == 2 && valves[0] != valves[1], "{done:?}, {valves:?}");
+    });
+}
+
+/// Whoever reads that it may have failed would have to look whether it is in force.
+#[test]
+fn an_order_whose_answer_was_lost_is_found_in_the_room() {
+    run(async {
+        let (tell, told) = mpsc::channel();
+        let lost = move |room: &mut Value, wanted: Value| {
+            tell.send(()).unwrap();
+            *room = wanted;
+            LOST
+        };
+        let (done, starts) = changed(lost, pause).await;
+        assert!(done.is_ok() && starts == 1 && told.try_iter().count() == 1, "{done:?}, {starts} starts");
     });
 }
 
