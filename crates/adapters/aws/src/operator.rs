@@ -36,7 +36,8 @@ const PURGE_TIME: Duration = Duration::from_mins(1);
 /// How far behind the clocks of functions may be. Whom one admits right after a reset keeps the admission.
 const CLOCKS_APART: Duration = Duration::from_secs(2);
 
-const PURGE_PAUSE: Duration = Duration::from_secs(5);
+/// After this time, a reset that has emptied the line before has also started its epoch, unless it was interrupted.
+const RESET_TIME: Duration = PURGE_TIME.saturating_add(Duration::from_secs(10));
 
 /// Completes "could not …", after the line was emptied.
 const NEW_EPOCH: &str =
@@ -141,7 +142,7 @@ impl AwsStore {
     pub async fn reset(&self, epoch: Epoch, who: Author, clock: &impl Clock) -> PortResult<u64> {
         let before = self.read_room("reset the room").await?.epoch;
         let waiting = self.line.waiting().await?;
-        self.purge(clock).await?;
+        self.purge(before, clock).await?;
         let emptied = clock.now();
         clock.sleep_until(emptied + PURGE_TIME).await;
         let since = clock.now().since(emptied);
@@ -174,23 +175,28 @@ impl AwsStore {
         Ok(waiting)
     }
 
-    /// SQS refuses to purge a queue twice within a minute. A reset that was interrupted may have done so just now.
-    async fn purge(&self, clock: &impl Clock) -> PortResult<()> {
+    /// SQS refuses to purge a queue twice within a minute. Another reset may have done so just now. It's left to start its epoch: a
+    /// second purge would remove those who join then.
+    async fn purge(&self, epoch: Epoch, clock: &impl Clock) -> PortResult<()> {
         const ATTEMPT: &str = "empty the line";
+        let refuse = |why| Err(PortError::broken(ATTEMPT)(why));
         let purge = self.line.queues.client.purge_queue().queue_url(&self.line.queues.url);
-        let mut pauses = PURGE_TIME.as_secs() / PURGE_PAUSE.as_secs() + 1;
+        let mut waits = 2;
         let begun = clock.now();
         loop {
-            if clock.now().since(begun) > LONGEST_RESET {
-                return Err(PortError::broken(ATTEMPT)(ResetRefusal::Slept));
-            }
             match with_retries(|| purge.clone().send()).await {
-                Err(failure) if pauses > 0 && is_purged(&failure.error) => pauses -= 1,
+                Err(failure) if waits > 0 && is_purged(&failure.error) => waits -= 1,
                 purged => {
                     return purged.map(drop).map_err(|failure| failure.into_port_error(ATTEMPT));
                 }
             }
-            clock.sleep_until(clock.now() + PURGE_PAUSE).await;
+            clock.sleep_until(clock.now() + RESET_TIME).await;
+            if clock.now().since(begun) > LONGEST_RESET {
+                return refuse(ResetRefusal::Slept);
+            }
+            if self.read_room(ATTEMPT).await?.epoch != epoch {
+                return refuse(ResetRefusal::AnotherEpoch);
+            }
         }
     }
 
