@@ -150,7 +150,7 @@ pub(crate) enum Command {
     /// Takes back the last order that changed something and was not taken back yet. Run it again to take back the order
     /// before that. An undo is never taken back: to repeat an order, give it again. Decisions of the throttle are skipped.
     /// A reset cannot be taken back, nor any order before it; the same goes for orders about the keys. Asks first if that
-    /// would let in whoever waits, or tell them that it's over.
+    /// would let in whoever waits, close the room, or end it.
     #[command(after_help = examples("Examples:\n  beekeeper undo spring-sale\n  beekeeper undo --local"))]
     Undo(Which),
     /// Show the keys that sign passes, replace the one that signs, or drop one that leaked

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use control::{Order, UndoableOrder};
-use waitroom::{AuditEntry, AuditedChange, Mode, RoomState};
+use waitroom::{AuditEntry, AuditedChange};
 
 use super::change;
 use crate::arguments::Which;
@@ -27,22 +27,9 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
             );
             ask::confirm(&told, "Take that order back?")?;
         }
-        if let Some(order) = order_like(&last.reverted) {
-            change::ask_before(&order, &room, yes).await?;
+        if !yes && let Some(asked) = room.consequence_of_undo(&last).await? {
+            ask::confirm(&asked.told, &asked.question)?;
         }
         change::order(&room, json, Order::Undo { number: last.number }).await.map(drop)
     })
-}
-
-/// The order that does to visitors what taking this back would, if one asks before that.
-fn order_like(reverted: &AuditedChange) -> Option<Order> {
-    match reverted {
-        AuditedChange::State(change) if change.to.lets_everybody_through() => Some(Order::Off),
-        AuditedChange::State(change) if change.to.is_over() => Some(Order::End { notice: None }),
-        // Before a pause, the room was closed, and nobody was told that it's over.
-        AuditedChange::State(change) if change.from == RoomState::ClosedPaused => None,
-        AuditedChange::State(change) if change.to.switches().releases => Some(Order::On),
-        AuditedChange::Mode { to: mode @ Mode::Observe, .. } => Some(Order::Mode { mode: *mode }),
-        _ => None,
-    }
 }

@@ -131,3 +131,14 @@ fn an_undo_of_an_end_asks_first_if_visitors_wait() {
     said(&room, &["end", "--local", "--yes"]);
     assert_eq!(said(&room, &["undo", "--local"]), "room: ended -> paused\n");
 }
+
+#[test]
+fn an_undo_that_closes_the_room_asks_first() {
+    let room = Local::start(&["--rate", "60"]);
+    said(&room, &["close", "--local", "--yes"]);
+    said(&room, &["on", "--local"]);
+    let error = asked_at_undo(&room);
+    assert!(error.contains("nobody new could join demo, which is on; nobody waits"), "{error}");
+    said(&room, &["undo", "--local", "--yes"]);
+    assert_eq!(changes(&room).pop().unwrap(), "room: on -> closed (undo)");
+}

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use document::words;
 use pass::{KeyState, PublishedKey};
-use waitroom::{ExtraSize, Mode, Notice, Place, Rate, Room, RoomId, RoomState, StockSize, Timestamp};
+use waitroom::{
+    AuditedChange, ExtraSize, Mode, Notice, Place, Rate, Room, RoomId, RoomState, StockSize, Timestamp,
+};
 
-use crate::{ControlError, OperatedRoom, Order, Status};
+use crate::{ControlError, OperatedRoom, Order, Status, UndoableOrder};
 
 /// What an order would do, as part of a sentence, and the question whether to give it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +30,19 @@ impl OperatedRoom {
         // Any other order costs no status, and works where it can't be read.
         let Some(asked) = OrderQuestion::about(order) else { return Ok(None) };
         Ok(asked.of(&self.status().await?, self.transport.now()))
+    }
+
+    /// What to ask about before this order is taken back from the room as it is now. Here, too, only what is asked about costs a status.
+    pub async fn consequence_of_undo(
+        &self,
+        order: &UndoableOrder,
+    ) -> Result<Option<Consequence>, ControlError> {
+        match order.reverted {
+            AuditedChange::State(_) | AuditedChange::Mode { to: Mode::Observe, .. } => {
+                Ok(Consequence::of_undo(order, &self.status().await?, self.transport.now()))
+            }
+            _ => Ok(None),
+        }
     }
 }
 
@@ -114,6 +129,12 @@ impl Consequence {
         OrderQuestion::about(order)?.of(status, now)
     }
 
+    /// Of taking this order back.
+    pub(crate) fn of_undo(order: &UndoableOrder, status: &Status, now: Timestamp) -> Option<Self> {
+        let back = order.leads_to(&status.room, now)?;
+        Self::of(&order_like(&status.room, &back)?, status, now)
+    }
+
     /// Of dropping this key of a room. `now` is in seconds since 1970.
     pub fn of_dropping(key: &PublishedKey, room: &RoomId, now: u64) -> Self {
         let id = key.jwk.kid();
@@ -130,6 +151,24 @@ impl Consequence {
             ),
         };
         Self { told, question: "Drop the key?".into() }
+    }
+}
+
+/// The order that does to visitors what going `back` would, if one asks before that.
+fn order_like(room: &Room, back: &Room) -> Option<Order> {
+    if back.settings.mode == Mode::Observe && room.settings.mode != Mode::Observe {
+        return Some(Order::Mode { mode: Mode::Observe });
+    }
+    match back.state {
+        RoomState::Ended => Some(Order::End { notice: None }),
+        RoomState::Off => Some(Order::Off),
+        RoomState::Closed if room.takes_newcomers() => {
+            Some(Order::Close { notice: None, then_off: back.then_off })
+        }
+        // Before a pause, the room was closed, and nobody was told that it's over.
+        RoomState::Closed if room.state == RoomState::ClosedPaused => None,
+        RoomState::On | RoomState::Closed => Some(Order::On),
+        RoomState::Paused | RoomState::ClosedPaused => None,
     }
 }
 

@@ -40,6 +40,12 @@ impl UndoableOrder {
         }
         Ok(Self { number: last.number, change: last.change.clone(), reverted })
     }
+
+    /// Where this room goes if it's taken back `now`: what was ahead then may be past. `None` if it can't be.
+    pub(crate) fn leads_to(&self, room: &Room, now: Timestamp) -> Option<Arc<Room>> {
+        let mut back = room.clone();
+        self.reverted.apply(&mut back).then(|| Arc::new(back).at(now))
+    }
 }
 
 /// Whether after the first of these entries nobody counted for its stock any more: somebody may have been let in.
@@ -150,8 +156,8 @@ mod tests {
     use waitroom::{ActiveLimit, Mode, Notice, Rate, RoomState};
 
     use super::*;
-    use crate::Order;
     use crate::fixture::{NOW, WaitingRoom};
+    use crate::{Consequence, Order};
 
     fn set_rate(store: &WaitingRoom, per_minute: u32) {
         store.execute(Order::SetRate { rate: Rate::new(per_minute).unwrap() });
@@ -385,6 +391,35 @@ mod tests {
             refused.ends_with(" -> on), because without it the room would be on by now, too"),
             "{refused}"
         );
+    }
+
+    #[test]
+    fn an_undo_asks_about_where_it_leads_by_now() {
+        let asked = |orders: &[Order], minutes| {
+            let (store, now) = (WaitingRoom::new(), NOW + Duration::from_mins(minutes));
+            for order in orders {
+                store.execute(order.clone());
+            }
+            let Reply::Status(mut status) = store.execute(Order::Status) else { panic!("not a status") };
+            status.room = Room::clone(&store.room().at(now));
+            let last = UndoableOrder::last(&entries(&store)).unwrap();
+            Consequence::of_undo(&last, &status, now).map(|asked| asked.question)
+        };
+        let after = |hours| NOW + Duration::from_hours(hours);
+        let open_at = |hours| Order::OpenAt { at: after(hours) };
+        let close_at = |hours| Order::CloseAt { at: after(hours), notice: None, then_off: false };
+        let end_at = |hours| Order::EndAt { at: after(hours), notice: None };
+        let close = Order::Close { notice: None, then_off: false };
+        for (orders, minutes, question) in [
+            (vec![end_at(1), end_at(2)], 59, None),
+            (vec![end_at(1), end_at(2)], 90, Some("End the room?")),
+            (vec![open_at(1), end_at(2)], 180, Some("Let them in?")),
+            (vec![close_at(1), close_at(2)], 90, Some("Close the room?")),
+            (vec![Order::Mode { mode: Mode::Observe }, open_at(1), open_at(2)], 90, Some("Let them in?")),
+            (vec![close, Order::Pause], 90, None),
+        ] {
+            assert_eq!(asked(&orders, minutes).as_deref(), question, "{orders:?}, after {minutes} min");
+        }
     }
 
     #[test]
