@@ -39,7 +39,8 @@ pub(crate) enum KeysCommand {
     /// Print a new report key for the shop's guards, in a room with a limit of active visitors
     ///
     /// A guard shows it when it reports how many visitors are in the shop: `beekeeper guard --report-key FILE`. The key before it
-    /// counts no more, so give every guard the new one. Until then the room counts with what they reported last.
+    /// counts no more, so give every guard the new one. Until then the room counts with what they reported last. Asks first
+    /// if the room has a key.
     #[command(
         after_help = examples("Examples:\n  beekeeper keys guard spring-sale > report.key\n  beekeeper keys guard --local")
     )]

@@ -5,6 +5,7 @@ use control::{Consequence, OperatedRoom, Order, Reply, key_json, key_line, other
 use pass::{KeyRecord, ReportKey};
 use serde_json::json;
 
+use super::change;
 use crate::arguments::{DropKey, KeysCommand, ManageKeys, Which};
 use crate::ask;
 use crate::printer::{note, say};
@@ -19,7 +20,7 @@ pub(crate) fn run(keys: &ManageKeys, json: bool, yes: bool) -> Result<()> {
                 show(&rotate.which, Order::rotate_keys(rotate.lead_time), json).await
             }
             KeysCommand::Drop(key) => drop_key(key, json, yes).await,
-            KeysCommand::Guard(which) => guard_key(which, json).await,
+            KeysCommand::Guard(which) => guard_key(which, json, yes).await,
         }
     })
 }
@@ -45,17 +46,17 @@ async fn drop_key(key: &DropKey, json: bool, yes: bool) -> Result<()> {
 }
 
 /// The key is made here, and the room learns its digest. So it passes nobody but whoever asked for it.
-async fn guard_key(which: &Which, json: bool) -> Result<()> {
+async fn guard_key(which: &Which, json: bool, yes: bool) -> Result<()> {
     let room = RoomHandle::find(which).await?.room;
     let key = ReportKey::generate()?;
-    room.change(Order::GuardKey { digest: key.digest() }).await?;
+    let order = Order::GuardKey { digest: key.digest() };
+    change::ask_before(&order, &room, yes).await?;
+    room.change(order).await?;
     if json {
         return Ok(say(&json!({ "report_key": key.as_str() }).to_string())?);
     }
     say(key.as_str())?;
-    note(
-        "keep it like a password: beekeeper guard --report-key FILE. Guards with the key before it report nothing any more",
-    );
+    note("keep it like a password, and give every guard the same: beekeeper guard --report-key FILE");
     Ok(())
 }
 

@@ -80,3 +80,24 @@ fn keys_are_listed_rotated_and_dropped_and_that_is_not_taken_back() {
     assert!(lines[0].ends_with(&format!("keys: rotated, from {id}")), "{history}");
     assert!(lines[1].ends_with(&format!("keys: dropped {id}")), "{history}");
 }
+
+#[test]
+fn another_key_for_the_guards_is_asked_about() {
+    let room = Local::start(&["--active-visitors", "5"]);
+    let order = ["keys", "guard", "--local"];
+    let made = |arguments: &[&str]| {
+        let output = room.command(arguments);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout).trim().to_owned()
+    };
+    let first = made(&order);
+    let (code, error) = refused(&room, &order);
+    assert_eq!((code, error.contains("the guards of demo would report nothing until")), (6, true), "{error}");
+    let report = |key: &str| {
+        let headers = [("Beekeeper-Key", key), ("Content-Length", "0")];
+        Client::new(&room.base(), "demo").send("POST", "/guard", &headers).status
+    };
+    assert_eq!(report(&first), 400, "the room still knows the key, and reads what it comes with");
+    let second = made(&[&order[..], &["--yes"]].concat());
+    assert_eq!([report(&first), report(&second)], [401, 400]);
+}

@@ -87,6 +87,9 @@ impl<'a> OrderQuestion<'a> {
                 letting_all_in(status, if is_on { "within minutes" } else { "once the room is on" })
             }),
             Order::Reset { .. } => Self::new("Empty the line?", |status, _| Some(emptying(status))),
+            Order::GuardKey { .. } => {
+                Self::new("Make another report key?", |status, _| silencing(&status.room))
+            }
             // Written out, so that nobody forgets to ask about another order.
             Order::Status
             | Order::Mode { mode: Mode::Line | Mode::Overflow }
@@ -105,8 +108,7 @@ impl<'a> OrderQuestion<'a> {
             | Order::Keys
             | Order::RotateKeys
             | Order::RotateKeysAhead { .. }
-            | Order::DropKey { .. }
-            | Order::GuardKey { .. } => return None,
+            | Order::DropKey { .. } => return None,
         })
     }
 
@@ -382,6 +384,16 @@ fn emptying(status: &Status) -> String {
     let who = words::things(waiting, "visitor");
     let places = if waiting == 1 { "place" } else { "places" };
     format!("{who} would lose their {places} in {name}, and numbers start again at 1")
+}
+
+/// Nothing of a room whose guards have no report key yet.
+fn silencing(room: &Room) -> Option<String> {
+    room.report_key.is_some().then(|| {
+        format!(
+            "the guards of {} would report nothing until each has the new key; once the shop is full, nobody is let in until then",
+            room.settings.room
+        )
+    })
 }
 
 /// Nothing of a room that is over already.
