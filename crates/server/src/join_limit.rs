@@ -232,6 +232,8 @@ impl fmt::Display for LimitedClient {
 
 #[cfg(test)]
 mod tests {
+    use simulation::Arrivals;
+
     use super::*;
 
     const START: Duration = Duration::ZERO;
@@ -273,6 +275,30 @@ mod tests {
             assert_eq!(limit.take(client, MINUTE + 3 * second), Ok(()), "all are regained in a minute");
         }
         assert_eq!(limit.take(client, MINUTE + 3 * second), Err(3 * second));
+    }
+
+    /// One in fifty of 20,000 visitors shares an address. The room's file has the number for those who all come within a minute.
+    #[test]
+    fn the_documented_numbers_refuse_nobody_of_a_crowd_and_most_of_a_script() {
+        let (file, page) =
+            (include_str!("../../../docs/hosting/room.toml"), include_str!("../../../docs/abuse.md"));
+        let shipped = file.lines().find_map(|line| line.strip_prefix("# join_limit = ")).unwrap();
+        assert!(page.contains(&format!("--join-limit {shipped}\n")), "{shipped}");
+        let at_once: u32 = shipped.parse().unwrap();
+        let evenly = at_once / 5;
+        for (places, shape) in [(at_once, "spike"), (evenly, "5m"), (evenly, "email")] {
+            let (limit, crowd) = (limit(places), Arrivals::new(shape.parse().unwrap(), Some(20_000 / 50)));
+            let come = crowd.unwrap().times(7).into_iter().map(|at| Duration::from_millis(at.into()));
+            let refused = come.filter(|&at| limit.take(of("203.0.113.9"), at).is_err()).count();
+            assert_eq!(refused, 0, "{places} places a minute: {shape}");
+        }
+        let script = |places| {
+            let limit = limit(places);
+            let tries = (0..=300_000).map(|number| Duration::from_millis(2 * number));
+            tries.filter(|&at| limit.take(of("203.0.113.9"), at).is_ok()).count()
+        };
+        assert_eq!([at_once, evenly].map(script), [4400, 880]);
+        assert!(page.contains("a script takes 4,400 places in ten minutes from its address; with 80, 880"));
     }
 
     #[test]
