@@ -276,6 +276,16 @@ fn what_the_firewall_costs() {
 }
 
 #[test]
+fn a_script_is_stopped_as_late_on_aws_as_the_firewall_acts() {
+    const A_SECOND: u64 = 500;
+    const ACTS_AFTER: u64 = 30;
+    assert_in(ABUSE, "docs/abuse.md", &format!("With {A_SECOND} requests a second, a script takes"));
+    assert_in(ABUSE, "docs/abuse.md", &format!("It usually acts within {ACTS_AFTER} s"));
+    let taken = count(A_SECOND * ACTS_AFTER);
+    assert_in(ABUSE, "docs/abuse.md", &format!("On AWS it takes about {taken} before the firewall acts"));
+}
+
+#[test]
 fn the_texts_name_the_models_numbers() {
     let limits = AccountLimits::default_in("us-east-1");
     let Capacity { joins_per_second, kept_up, .. } = Capacity::of(&limits, &room(RATE), WAITING);
