@@ -152,9 +152,17 @@ pub(crate) fn of_door(outlook: &Outlook, room: &ModelledRoom) -> Option<PlanWarn
             "nothing limits how many places one machine takes; a script that joins 500 times a second for ten minutes puts \
              300,000 places in front of everybody who comes later"
                 .into(),
-            "set door_requests_per_address = 5000, for about 6 dollars a month: docs/abuse.md",
+            format!(
+                "set door_requests_per_address = {}, for about 6 dollars a month and 60 cents for each million requests: docs/abuse.md",
+                door_limit(outlook.visitors)
+            ),
         )
     })
+}
+
+/// As docs/abuse.md computes it: one in fifty shares an address, and each sends two requests and may reload.
+fn door_limit(visitors: u64) -> u64 {
+    (visitors.div_ceil(50) * 4).next_multiple_of(100)
 }
 
 impl DeployedRoom {
@@ -328,7 +336,11 @@ mod tests {
         let warned = |room: &ModelledRoom, visitors| of_door(&Outlook::of(&usual, room, visitors), room);
         let open = ModelledRoom::new(rate(3000));
         assert_eq!(warned(&open, 9_999), None);
-        assert!(warned(&open, 10_000).unwrap().advice.starts_with("set door_requests_per_address"));
+        let advised = |visitors| warned(&open, visitors).unwrap().advice;
+        assert!(advised(10_000).starts_with("set door_requests_per_address = 800, "), "{}", advised(10_000));
+        let documented = include_str!("../../../docs/abuse.md");
+        assert!(documented.contains("Say you expect 20,000,") && documented.contains("1,600 on AWS"));
+        assert!(advised(20_000).starts_with("set door_requests_per_address = 1600, "), "{}", advised(20_000));
         let firewall = Firewall { door_limit: true, ..Firewall::default() };
         assert_eq!(warned(&ModelledRoom { firewall, ..open.clone() }, 10_000), None);
         assert!(warned(&open.behind_edge(), 10_000).is_some(), "an edge can have that limit too");

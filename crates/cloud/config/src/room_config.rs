@@ -247,7 +247,7 @@ room_config! {
         requests_per_second: Whole<0, 100_000> = Number(0) => "RequestsPerSecond";
         /// The most requests at once. Needs `requests_per_second`.
         request_burst: Whole<1, 100_000> = Number(5000) => "RequestBurst";
-        /// The most requests to the door from one address in a window, like 5000: docs/abuse.md. 0: no limit.
+        /// The most requests to the door from one address in a window, like 1600: docs/abuse.md. 0: no limit.
         door_requests_per_address: AddressLimit = Number(0) => "DoorRequestsPerAddress";
         /// Challenge the browsers of an address above so many requests to the door, like 200. 0: all browsers. Left out: none.
         door_challenge_above: ChallengeAbove = Number(200) => "DoorChallengeAbove";
