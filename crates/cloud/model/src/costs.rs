@@ -424,6 +424,24 @@ mod tests {
         assert!((refused - 3.5).abs() < 1e-9, "{refused}");
     }
 
+    /// It joins without loading the page.
+    #[test]
+    fn a_script_costs_what_the_documentation_says() {
+        const AN_HOUR: f64 = 10_000.0 * 3600.0;
+        let joins = EventWork { joins: AN_HOUR, ..EventWork::default() };
+        let prices = prices();
+        let page = prices.api_request.each()
+            + prices.object_read.each()
+            + DOCUMENT_KB / KB_PER_GB * prices.gb_out.each();
+        let dollars = sum(&joins.costs(&room(1000))) - AN_HOUR * page;
+        let told =
+            format!("10,000 joins a second for an hour are about ${:.0}", (dollars / 10.0).round() * 10.0);
+        assert!(
+            include_str!("../../../../docs/crowd.md").contains(&told),
+            "docs/crowd.md should have: {told}"
+        );
+    }
+
     #[test]
     fn an_edge_costs_cloudfront_instead_of_api_gateway() {
         let names =
