@@ -33,8 +33,8 @@ fn modelled(room: &ModelledRoom) -> (f64, f64) {
 fn added_up(rate: u32, own: f64, shared: f64) -> (f64, f64) {
     let (doors, page, check) = (2.0, 1.0, 1.0);
     let requests = doors + page + check + own + shared;
-    // A page of 15 kB, redirects of 1.2 kB, and answers of 0.8 kB, each with its headers.
-    let gb = 1e-6 * (15.0 * page + 1.2 * doors + 0.8 * (own + shared + check));
+    // A page of 17.1 kB, redirects of 1.2 kB, and answers of 0.8 kB, each with its headers.
+    let gb = 1e-6 * (17.1 * page + 1.2 * doors + 0.8 * (own + shared + check));
     let edge = 1e6 * (requests * price("edge_request") + gb * price("edge_gb_out"));
     let free = 10e6 * price("edge_request") + 1e6 * gb * price("edge_gb_out");
     let releasing = 1e6 / f64::from(rate);
