@@ -13,6 +13,7 @@ use crate::need::Need;
 const CROWD: &str = include_str!("../../../../../docs/crowd.md");
 const COMPARE: &str = include_str!("../../../../../docs/compare.md");
 const ABUSE: &str = include_str!("../../../../../docs/abuse.md");
+const PAGE: &str = include_str!("../../../../../docs/page.md");
 const README: &str = include_str!("../../../../../README.md");
 
 /// What the tables of docs/crowd.md are about.
@@ -260,6 +261,13 @@ fn how_much_of_a_requests_headers_is_left_for_the_shops_cookies() {
         row("what API Gateway takes", limit),
     ];
     assert_in(CROWD, "docs/crowd.md", &table(&["part of a request", "bytes"], rows));
+}
+
+#[test]
+fn what_a_large_logo_costs() {
+    let with_a_logo = ModelledRoom { further_files: 1, ..room(RATE) };
+    let more = a_million(&with_a_logo).dollars - a_million(&room(RATE)).dollars;
+    assert_in(PAGE, "docs/page.md", &format!("a million cost about\n${more:.0} more"));
 }
 
 #[test]
