@@ -2,7 +2,7 @@
 //!
 //! Its authors looked at each limit alone: one file of the page for each visitor, 160 ms of a function for each visit to the
 //! door, a function for each thousand visitors that are released a minute, a poll every 20 seconds, and no second visit to the
-//! door. docs/crowd.md says what ours allows instead, and why.
+//! door. docs/compare.md says what ours allows instead, and why.
 
 use std::time::Duration;
 
