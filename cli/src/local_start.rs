@@ -87,6 +87,9 @@ impl LocalStart {
         }
         let settings =
             Settings { edge: arguments.edge, ..local.with_orders(&arguments.typed_orders(), &kept)? };
+        if arguments.url.is_none() {
+            refuse_lost_url(&kept, &url)?;
+        }
         let after = Room { settings, url, ..Room::clone(&kept) };
         refuse_own_door(&after, listens.port())?;
         refuse_mode(&kept, &after)?;
@@ -257,6 +260,20 @@ fn demo_visitors(arguments: &Local, local: &LocalSettings) -> Result<u32, Failur
     }
 }
 
+/// Refuses to start a room that had a public URL at the one where it listens. Every pass names the URL: the shop's guard would send
+/// everybody back to the line.
+fn refuse_lost_url(kept: &Room, listens: &WebUrl) -> Result<(), Failure> {
+    if kept.url == *listens || kept.url.is_on_this_machine() {
+        return Ok(());
+    }
+    let (name, had) = (&kept.settings.room, kept.issuer());
+    let without_url = format!(
+        "the room {name} had the URL {had}, and this command names none: the shop's guard would refuse its passes"
+    );
+    let advice = format!("add --url {had}; or, if that isn't its URL any more: --url {listens}");
+    Err(Failure::new(Exit::Usage, without_url).advising(advice))
+}
+
 /// Refuses another mode than the room has kept as `beekeeper mode` does.
 fn refuse_mode(kept: &Room, after: &Room) -> Result<(), Failure> {
     let mode = after.settings.mode;
@@ -280,7 +297,20 @@ fn refuse_own_door(room: &Room, port: u16) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use waitroom::fixture;
+
     use super::*;
+
+    #[test]
+    fn a_room_that_never_had_another_url_starts_where_it_listens() {
+        let refused = |had: &str, listens: &str| {
+            let kept = Room { url: had.parse().unwrap(), ..fixture::room(60) };
+            refuse_lost_url(&kept, &listens.parse().unwrap()).is_err()
+        };
+        assert!(refused("https://wait.example", "http://localhost:8080"));
+        assert!(!refused("http://localhost:8080", "http://localhost:9090"));
+        assert!(!refused("http://10.0.0.5:8080", "http://10.0.0.5:8080"), "as with --listen 10.0.0.5:8080");
+    }
 
     #[test]
     fn a_service_is_started_again_without_a_terminal() {

@@ -452,6 +452,20 @@ fn a_shop_that_is_the_room_itself_is_refused() {
 }
 
 #[test]
+fn a_room_that_had_a_public_url_is_not_started_without_one() {
+    let shop = ["--shop", "https://shop.example/sale"];
+    let room = Local::start(&[&["--url", "https://wait.example"], &shop[..]].concat());
+    let (directory, _) = room.interrupt();
+    let refused = operate(directory.path(), &[&["local", "--port", "0"], &shop[..]].concat());
+    let said = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("demo had the URL https://wait.example, and this command names none"), "{said}");
+    assert!(said.contains("\nhint: add --url https://wait.example; or, "), "{said}");
+    let kept = room_of(&operate(directory.path(), &["status", "--local", "--json"]));
+    assert_eq!(kept["url"], "https://wait.example/");
+}
+
+#[test]
 fn the_shop_is_asked_once_and_what_it_answers_is_said() {
     let shop = web_server(|path| match path {
         "/sale" => "200 OK",
