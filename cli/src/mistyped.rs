@@ -34,8 +34,8 @@ const MEANT: [(&str, &[&str]); 4] = [
         "reboot reload restart",
         &[
             "to turn a room on again after `pause` or `off`: beekeeper on NAME",
-            "to start a room on this machine again, with every place: Ctrl-C in its terminal, then: beekeeper local NAME; or a service: \
-             sudo systemctl restart beekeeper",
+            "to start a room on this machine again, with every place: Ctrl-C in its terminal, then the command that started it; or a \
+             service: sudo systemctl restart beekeeper",
         ],
     ),
     (

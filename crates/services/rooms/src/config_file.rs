@@ -79,7 +79,8 @@ fn config_value(item: &Item) -> ConfigValue<'_> {
 /// A new file: the settings that this room has, and all others as comments.
 fn new_file(config: &RoomConfig, for_aws: bool) -> String {
     let room = &config.room;
-    let applied = if for_aws { "run: beekeeper deploy" } else { "start it again: beekeeper local" };
+    let applied =
+        if for_aws { "run: beekeeper deploy" } else { "start it again with its flags: beekeeper local" };
     let mut text =
         format!("# The configuration of the waiting room {room}. After a change, {applied} {room}\n");
     let shown = |row: &SettingRow| for_aws || row.presence != Presence::OnAws;

@@ -14,8 +14,8 @@ pub fn unchanged_room(config: &RoomConfig) -> Result<Option<String>> {
     let running = SocketRoom::certainly_runs_in(&data::directory(None, name)?).then(|| {
         format!(
             "{name} runs on this machine, and is unchanged: it reads this file when it starts. So stop it with Ctrl-C and start it \
-             again, and everybody keeps their place: beekeeper local {name}. It keeps the rate that it has; to change that now: \
-             beekeeper set-rate --local {name} {rate}"
+             again by the command that you started it with, and everybody keeps their place. It keeps the rate that it has; to change \
+             that now: beekeeper set-rate --local {name} {rate}"
         )
     });
     let deployed = config.account.as_ref().map(|_| {
