@@ -63,6 +63,13 @@ impl LocalStart {
         if is_new {
             // Before anything is written, because nothing is kept of a room that is refused.
             refuse_own_door(&first, listens.port())?;
+            if arguments.data.is_none()
+                && let Some(service) = ServiceRoom::of_this_machine()
+            {
+                // It would get the service's visitors, and give them places of its own.
+                let instead = format!("to start the service: {}", service_room::START);
+                service.refuse_elsewhere(&directory, &name, &instead)?;
+            }
         }
         let store = open_when_free(&directory, &first).await?;
         // On a full disk, a later start does it.

@@ -8,6 +8,7 @@ use rooms::data;
 use waitroom::RoomId;
 
 use crate::arguments::ROOM_FILE;
+use crate::exit::{Exit, Failure};
 use crate::flags_file::text_of;
 
 /// How a service is started, whatever it was doing, how it's started again, and how it's stopped.
@@ -40,6 +41,21 @@ impl ServiceRoom {
     /// Where it is, for a sentence.
     pub(crate) fn place(&self) -> String {
         format!("the service {} has --data {}", self.name, self.data.display())
+    }
+
+    /// Refuses a second room of its name, which whoever forgot where the service has its data would begin in another folder.
+    pub(crate) fn refuse_elsewhere(
+        &self,
+        directory: &Path,
+        name: &RoomId,
+        instead: &str,
+    ) -> Result<(), Failure> {
+        if self.name != *name || self.data == directory {
+            return Ok(());
+        }
+        let elsewhere = format!("there is no room {name} in {}; {}", directory.display(), self.place());
+        let advice = format!("{instead}; or name the other folder with --data, if you mean that");
+        Err(Failure::new(Exit::Usage, elsewhere).advising(advice))
     }
 
     /// Asks whether this one was meant by whoever looked elsewhere for a room of this name, or of none. `demo` is looked for where
@@ -112,6 +128,17 @@ mod tests {
         assert_eq!(asked(Some("spring-sale"), &["message", "--", "spring-sale", "-5"]), flags);
         assert_eq!(asked(Some("summer"), &["pause", "summer"]), None, "another one was named");
         assert_eq!(asked(Some("demo"), &["pause", "demo", "--local"]), None, "another one was named");
+    }
+
+    #[test]
+    fn a_second_room_of_its_name_is_not_begun_in_another_folder_unasked() {
+        let service = shipped();
+        let refused = |name: &str, directory: &Path| {
+            service.refuse_elsewhere(directory, &name.parse().unwrap(), "start it").is_err()
+        };
+        let home = Path::new("/root/.local/share/beekeeper/spring-sale");
+        assert!(refused("spring-sale", home));
+        assert!(!refused("spring-sale", &service.data) && !refused("another", home));
     }
 
     #[test]

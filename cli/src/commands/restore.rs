@@ -31,8 +31,11 @@ pub(crate) fn run(restore: &Restore, json: bool, yes: bool) -> Result<()> {
             .into());
     }
     let directory = data::directory(restore.data.as_ref(), &name)?;
-    if restore.data.is_none() && !EmbeddedStore::is_in(&directory) {
-        refuse_elsewhere(ServiceRoom::of_this_machine(), &directory, &name)?;
+    if restore.data.is_none()
+        && !EmbeddedStore::is_in(&directory)
+        && let Some(service) = ServiceRoom::of_this_machine()
+    {
+        service.refuse_elsewhere(&directory, &name, &format!("add --data {}", service.data.display()))?;
     }
     refuse_running(&directory, &name)?;
     let file = directory.join(EmbeddedStore::FILE);
@@ -78,16 +81,6 @@ pub(crate) fn run(restore: &Restore, json: bool, yes: bool) -> Result<()> {
     Ok(say(&starting(&SocketRoom::new(directory).named(name)))?)
 }
 
-/// A backup of the service would begin a second room, in the folder of whoever forgot where the service has its own.
-fn refuse_elsewhere(service: Option<ServiceRoom>, directory: &Path, name: &RoomId) -> Result<(), Failure> {
-    let Some(service) = service.filter(|service| service.name == *name && service.data != directory) else {
-        return Ok(());
-    };
-    let elsewhere = format!("there is no room {name} in {}; {}", directory.display(), service.place());
-    let advice = format!("add --data {}; or name the other folder, if you mean that", service.data.display());
-    Err(Failure::new(Exit::Usage, elsewhere).advising(advice))
-}
-
 fn refuse_running(directory: &Path, name: &RoomId) -> Result<()> {
     match SocketRoom::runs_in(directory) {
         Ok(false) => return Ok(()),
@@ -124,23 +117,5 @@ fn not_put_back(error: PutBackError, file: &Path) -> anyhow::Error {
         )),
         PutBackError::NotWritten(_) => anyhow!(error).context("nothing was changed"),
         PutBackError::Directory(..) | PutBackError::File(..) => error.into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_backup_of_the_service_is_not_put_into_another_folder_unasked() {
-        let (name, service) = ("sale".parse().unwrap(), Path::new("/var/lib/beekeeper"));
-        let refused = |name: &str, directory: &Path| {
-            let service = ServiceRoom { name: name.parse().unwrap(), data: service.into() };
-            refuse_elsewhere(Some(service), directory, &"sale".parse().unwrap()).is_err()
-        };
-        let home = Path::new("/root/.local/share/beekeeper/sale");
-        assert!(refused("sale", home));
-        assert!(!refused("sale", service) && !refused("another", home));
-        assert!(refuse_elsewhere(None, home, &name).is_ok());
     }
 }

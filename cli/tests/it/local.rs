@@ -1,5 +1,7 @@
 //! `beekeeper local`, and orders to the room that it runs.
 
+#[cfg(target_os = "linux")]
+use std::process::Command;
 use std::process::Output;
 use std::time::Duration;
 
@@ -463,6 +465,27 @@ fn a_room_that_had_a_public_url_is_not_started_without_one() {
     assert!(said.contains("\nhint: add --url https://wait.example; or, "), "{said}");
     let kept = room_of(&operate(directory.path(), &["status", "--local", "--json"]));
     assert_eq!(kept["url"], "https://wait.example/");
+}
+
+/// It would have the service's visitors, at the same port, and give them places in its own empty line.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_second_room_of_the_services_name_is_not_begun_in_another_folder() {
+    const MOUNT: &str = "mount --bind \"$0\" /etc && exec \"$@\"";
+
+    let etc = tempfile::tempdir().unwrap();
+    std::fs::create_dir(etc.path().join("beekeeper")).unwrap();
+    let service = "name = \"sale\"\ndata = \"/var/lib/beekeeper\"\n";
+    std::fs::write(etc.path().join("beekeeper/room.toml"), service).unwrap();
+    let mut local = Command::new("unshare");
+    local.args(["--map-root-user", "--mount", "sh", "-c", MOUNT]).arg(etc.path());
+    local.args([env!("CARGO_BIN_EXE_beekeeper"), "local", "sale", "--port", "0"]);
+    // A room can't be begun there.
+    local.env("XDG_DATA_HOME", "/dev/null").env("XDG_CONFIG_HOME", etc.path());
+    let refused = local.output().unwrap();
+    let expected = "error: there is no room sale in /dev/null/beekeeper/sale; the service sale has --data /var/lib/beekeeper\n\
+        hint: to start the service: sudo systemctl start beekeeper; or name the other folder with --data, if you mean that\n";
+    assert_eq!((refused.status.code(), text(&refused.stderr)), (Some(2), expected.into()));
 }
 
 #[test]
