@@ -14,6 +14,7 @@ use crate::arguments::LOCAL;
 
 pub(crate) struct LocalGreeting<'a> {
     pub(crate) room: &'a Room,
+    pub(crate) is_new: bool,
     pub(crate) directory: &'a Path,
     pub(crate) configured_in: Option<&'a Path>,
     pub(crate) shows_preview: bool,
@@ -49,6 +50,10 @@ impl LocalGreeting<'_> {
         lines.extend(configured_in.map(|file| format!("  configured in  {}", file.display())));
         lines.push(format!("  kept in        {}\n", directory.display()));
         lines.extend(self.demonstration.map(|demonstration| demonstration.text(room)));
+        if self.is_new && self.demonstration.is_none() {
+            // Whoever meant to start a room again has mistyped its folder, or was another user.
+            lines.push("This is a new room: nobody is in line.".into());
+        }
         lines.push(format!("{} Ctrl-C stops it; every place is kept.", self.does()));
         lines.join("\n")
     }
@@ -167,6 +172,7 @@ mod tests {
         let said = |room: &Room| {
             let greeting = LocalGreeting {
                 room,
+                is_new: false,
                 directory: Path::new("/var/lib/beekeeper"),
                 configured_in: None,
                 shows_preview: false,

@@ -29,6 +29,8 @@ pub(crate) struct LocalStart {
     pub(crate) directory: PathBuf,
     pub(crate) store: EmbeddedStore,
     pub(crate) room: Arc<Room>,
+    /// Whether there was no room here before.
+    pub(crate) is_new: bool,
     pub(crate) local: LocalSettings,
     /// The shop of a demonstration. None if the room has a shop of its own.
     pub(crate) demo_door: Option<DemoDoor>,
@@ -120,7 +122,7 @@ impl LocalStart {
             visitors
         };
         let WrittenRoom { file, path } = written;
-        Ok(Self { directory, store, room, local, demo_door, demo_visitors, file, path })
+        Ok(Self { directory, store, room, is_new, local, demo_door, demo_visitors, file, path })
     }
 
     /// What there is to try, if the room is a demonstration.

@@ -59,7 +59,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
         open_to_all(arguments, listens),
         demo_greeting.and_then(DemoGreeting::left_line),
     ];
-    let LocalStart { directory, store, room, mut local, demo_door, demo_visitors, path, .. } = start;
+    let LocalStart { directory, store, room, is_new, mut local, demo_door, demo_visitors, path, .. } = start;
     let warnings = mem::take(&mut local.warnings);
     let throttle = local.config.throttle;
     let metrics = Arc::new(AnswerMetrics::default());
@@ -79,6 +79,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
         demo_door.map(|door| Demonstration::new(door, demo_visitors, &store, &room)).transpose()?;
     let greeting = LocalGreeting {
         room: &room,
+        is_new,
         directory: &directory,
         configured_in: path.as_deref(),
         shows_preview: shows_preview(arguments),

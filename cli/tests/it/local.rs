@@ -530,7 +530,9 @@ fn what_is_written_down_is_used() {
     let room = |_: &Local| room_of(&home.run(&["status", "spring-sale", "--local", "--json"]));
     let stop = |local: Local| drop(local.interrupt());
 
+    let new = "This is a new room: nobody is in line.";
     let local = start(&[]);
+    assert!(local.greeting.contains(new), "{}", local.greeting);
     let opened = room(&local);
     assert_eq!(opened["settings"]["title"], "Seal's Spring Sale");
     assert_eq!(opened["settings"]["shop"], "https://shop.example/sale");
@@ -544,6 +546,7 @@ fn what_is_written_down_is_used() {
 
     // Orders hold. A flag does not outlive its run. An edit of the file holds from the next start.
     let local = start(&["--title", "Otter", "--page", ""]);
+    assert!(!local.greeting.contains(new), "{}", local.greeting);
     let flagged = room(&local);
     assert_eq!((&flagged["settings"]["title"], &flagged["settings"]["rate"]), (&"Otter".into(), &600.into()));
     assert_eq!(flagged["settings"]["message"], "More beer");
