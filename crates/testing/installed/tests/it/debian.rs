@@ -57,10 +57,21 @@ fn a_visitor_walks_through_a_room_that_apt_installed() {
     );
 
     let port = free_port();
-    configure(&container, port);
+    let ours = configure(&container, port);
     container.run("systemctl enable --now beekeeper");
     until_it_answers(&container);
     assert_eq!(Crowd::join(port, 1).enter().into_iter().collect::<Vec<_>>(), [1]);
+    let file = container.root().join("etc/beekeeper/room.toml");
+    fs::write(&file, format!("{ours}titel = \"Seal Brewing\"\n")).unwrap();
+    let mistaken = ours.lines().count() + 1;
+    // As the file says to look at it after a change. The restart itself succeeds.
+    container.run("systemctl restart beekeeper");
+    container.run(&format!(
+        "for i in $(seq 100); do case $(systemctl status beekeeper; journalctl --unit beekeeper --lines 10) in \
+         *'Active: activating'*'room.toml, line {mistaken}: '*) exit 0 ;; esac; sleep 0.1; done; exit 1"
+    ));
+    fs::write(&file, ours).unwrap();
+    until_it_answers(&container);
     assert!(container.run("man --version; ls /usr/share/man/man1").contains("beekeeper-local.1.gz"));
     assert!(container.run("beekeeper --version").contains("x86_64-unknown-linux-musl"));
 
