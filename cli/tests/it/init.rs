@@ -23,7 +23,7 @@ fn flags_are_answers_and_nothing_is_asked() {
     let next = if cfg!(feature = "aws") {
         "deploy it with: beekeeper deploy spring-sale"
     } else {
-        "run it on this machine with: beekeeper local spring-sale"
+        "start it with: beekeeper local spring-sale"
     };
     assert_eq!(
         home.masked(&text(&output.stdout)),

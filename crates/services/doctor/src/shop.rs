@@ -22,7 +22,7 @@ const FAILS_ADVICE: &str = "see why requests fail: it has no crowd yet";
 pub(crate) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
     let room = &examined.room;
     if let Some(why) = examined.silent_guard() {
-        let advice = "see why: sudo systemctl status beekeeper-guard; if it does not run: sudo systemctl start beekeeper-guard";
+        let advice = "see why: sudo journalctl --unit beekeeper-guard --lines 10; if it does not run: sudo systemctl start beekeeper-guard";
         return vec![DoctorCheck::problem(SHOP, format!("nobody enters the shop, because {why}"), advice)];
     }
     if let Some(check) = out_of_reach(room).filter(|_| !examined.is_here()) {

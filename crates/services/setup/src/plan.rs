@@ -101,7 +101,7 @@ impl SetupPlan {
         if stage == SetupStage::Name
             && let Some(NotReady { because, .. }) = services.room_not_ready()
         {
-            warnings.push(format!("{because}; see why: sudo systemctl status beekeeper"));
+            warnings.push(format!("{because}; see why: sudo journalctl --unit beekeeper --lines 10"));
         }
         if stage == SetupStage::Guard {
             warnings.extend(shop_warnings::of(&shop, &services.shop_host));
@@ -347,7 +347,7 @@ mod tests {
         let [warning] = &*told else { panic!("{told:?}") };
         assert!(
             warning.starts_with("the room does not answer at ")
-                && warning.ends_with("; see why: sudo systemctl status beekeeper"),
+                && warning.ends_with("; see why: sudo journalctl --unit beekeeper --lines 10"),
             "{warning}"
         );
         assert_eq!(first(answering("200 OK")), [""; 0]);

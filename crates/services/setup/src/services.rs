@@ -66,7 +66,10 @@ impl ShopServices {
             Ok(answer) if answer.status == 200 => None,
             Ok(answer) if answer.status == 503 => {
                 let because = format!("the room at {room} answers nobody just now");
-                Some(NotReady { command: "sudo systemctl status beekeeper", ..NotReady::room(because) })
+                Some(NotReady {
+                    command: "sudo journalctl --unit beekeeper --lines 10",
+                    ..NotReady::room(because)
+                })
             }
             Ok(answer) => {
                 let because = format!("{room} answers {} and is not the room", answer.status);
@@ -104,7 +107,7 @@ impl ShopServices {
         }
         let health = ask(self.guard_monitor?, "/healthz", "").ok()?;
         let because = format!("the guard is not ready yet: {}", health.body.trim());
-        let command = "sudo systemctl status beekeeper beekeeper-guard";
+        let command = "sudo journalctl --unit beekeeper --unit beekeeper-guard --lines 10";
         (health.status != 200).then_some(NotReady { because, keeps_everybody_out: false, command })
     }
 
