@@ -271,8 +271,7 @@ mod tests {
 
     /// A stack whose next update AWS takes back.
     fn answer(request: &str, is_executed: &AtomicBool) -> String {
-        let (_, action) = request.split_once("Action=").unwrap();
-        let (action, _) = action.split_once('&').unwrap();
+        let action = stub_aws::action(request).unwrap();
         let result = match action {
             "CreateChangeSet" => "<Id>changes</Id><StackId>stack</StackId>",
             "DescribeChangeSet" => "<Status>CREATE_COMPLETE</Status>",
@@ -285,7 +284,7 @@ mod tests {
             _ => "",
         };
         is_executed.fetch_or(action == "ExecuteChangeSet", Ordering::Relaxed);
-        format!("<{action}Response><{action}Result>{result}</{action}Result></{action}Response>")
+        stub_aws::answered(action, result)
     }
 
     /// What is told when an update to this page is taken back.

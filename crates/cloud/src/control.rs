@@ -85,37 +85,16 @@ mod tests {
     use control::example::suffering;
 
     use super::*;
+    use crate::stub_aws;
     use crate::template::{TEMPLATE, parse};
-    use crate::{names, stub_aws};
 
     /// A room whose operator may look at its stack, and at nothing that watches it.
     fn answer(request: &str) -> (u16, String) {
-        if !request.contains("Action=DescribeStacks") {
-            let denied = "<Error><Code>AccessDenied</Code><Message>no</Message></Error>";
-            return (403, format!("<ErrorResponse>{denied}</ErrorResponse>"));
+        if stub_aws::action(request) == Some("DescribeStacks") {
+            return (200, stub_aws::described("UPDATE_COMPLETE", &[]));
         }
-        let outputs = [
-            "RoomUrl",
-            "ClientUrl",
-            "StageUrl",
-            "LedgerTable",
-            "LineUrl",
-            "DeadLettersUrl",
-            "TriggerFunction",
-            "PageBucket",
-            "ProducerFunction",
-        ];
-        let outputs = outputs.map(|name| {
-            format!("<member><OutputKey>{name}</OutputKey><OutputValue>http://{name}</OutputValue></member>")
-        });
-        let tag = format!("<member><Key>{}</Key><Value>sale</Value></member>", names::TAG);
-        let stack = format!(
-            "<StackId>stack</StackId><StackStatus>UPDATE_COMPLETE</StackStatus><Tags>{tag}</Tags><Outputs>{}</Outputs>",
-            outputs.concat()
-        );
-        let result =
-            format!("<DescribeStacksResult><Stacks><member>{stack}</member></Stacks></DescribeStacksResult>");
-        (200, format!("<DescribeStacksResponse>{result}</DescribeStacksResponse>"))
+        let denied = "<Error><Code>AccessDenied</Code><Message>no</Message></Error>";
+        (403, format!("<ErrorResponse>{denied}</ErrorResponse>"))
     }
 
     #[tokio::test]

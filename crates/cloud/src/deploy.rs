@@ -62,8 +62,8 @@ impl<'a> Deployment<'a> {
             account.keep_warm(existing, &mut parameters).await?;
         }
         let functions = account.function_limits().await;
-        let (in_room, _) = account.ordered(self.config, existing).await;
-        ReservationPlan::of(self.config, in_room, existing, &functions).set(&mut parameters);
+        let in_room = account.ordered(self.config, existing).await.map(|(rate, _)| rate);
+        ReservationPlan::of(self.config, &in_room, existing, &functions).set(&mut parameters);
         let template = TemplateSource::Url(self.artefacts.url(&self.template_key()));
         Ok(StackContent { template, parameters })
     }
@@ -157,5 +157,48 @@ impl Account {
         deployment.artefacts.delete_object(&key).await?;
         changes.extend(of_room?);
         Ok(Some(changes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use config::Architecture;
+
+    use super::*;
+    use crate::fixture::room_config;
+    use crate::stub_aws;
+
+    fn bundle() -> Bundle {
+        Bundle::new([FunctionPackage { architecture: Architecture::Arm64, zip: b"".as_slice().into() }])
+    }
+
+    fn deployed_with(parameter: &str, value: &str) -> StackState {
+        StackState::with([(parameter.to_owned(), value.to_owned())].into())
+    }
+
+    /// A table that more people come to than it can serve, and functions enough.
+    fn throttled(request: &str) -> (u16, String) {
+        if stub_aws::action(request) == Some("DescribeStacks") {
+            return (200, stub_aws::described("UPDATE_COMPLETE", &[]));
+        }
+        if request.starts_with("GET /2016-08-19/account-settings") {
+            let limit = r#"{"ConcurrentExecutions":1000,"UnreservedConcurrentExecutions":900}"#;
+            return (200, format!(r#"{{"AccountLimit":{limit}}}"#));
+        }
+        (400, r#"{"__type":"ProvisionedThroughputExceededException","message":"slow down"}"#.to_owned())
+    }
+
+    #[tokio::test]
+    async fn a_room_that_cannot_be_read_keeps_the_consumers_that_are_reserved() {
+        let (account, _) = stub_aws::account(throttled).await;
+        let (config, bundle) = (room_config("sale"), bundle());
+        let deployment = Deployment::new(&account, &config, None, &bundle).unwrap();
+        let existing = deployed_with("ReservedConsumers", "40");
+        for (existing, expected) in [(None, "10"), (Some(&existing), "40")] {
+            let content = deployment.content(&account, existing, None).await.unwrap();
+            assert_eq!(content.parameters["ReservedConsumers"], expected);
+        }
+        let error = account.ordered(&config, Some(&existing)).await.unwrap_err();
+        assert_eq!(error, "could not read the room: ProvisionedThroughputExceededException: slow down");
     }
 }

@@ -159,12 +159,7 @@ mod tests {
 
     /// A stack that somebody tried to delete.
     fn answer(_: &str) -> (u16, String) {
-        let tag = format!("<member><Key>{}</Key><Value>sale</Value></member>", names::TAG);
-        let stack =
-            format!("<StackId>stack</StackId><StackStatus>DELETE_FAILED</StackStatus><Tags>{tag}</Tags>");
-        let result =
-            format!("<DescribeStacksResult><Stacks><member>{stack}</member></Stacks></DescribeStacksResult>");
-        (200, format!("<DescribeStacksResponse>{result}</DescribeStacksResponse>"))
+        (200, stub_aws::described("DELETE_FAILED", &[]))
     }
 
     fn config() -> RoomConfig {

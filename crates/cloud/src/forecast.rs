@@ -4,13 +4,13 @@ use aws_model::{Capacity, ModelledRoom, Outlook};
 use config::{Architecture, RoomConfig};
 use page::Page;
 use waitroom::ports::RoomReader;
-use waitroom::{Mode, Rate};
+use waitroom::{Mode, Rate, with_causes};
 
 use crate::limits::{LimitReading, taken};
 use crate::reservation::ReservationPlan;
 use crate::stack::{RoomStack, StackState};
 use crate::warnings::{self, PlanWarning};
-use crate::{Account, CloudError};
+use crate::{Account, CloudError, CloudErrorKind};
 
 /// A room in an account, for a crowd of so many people if that is known.
 #[derive(Clone, Debug)]
@@ -46,9 +46,11 @@ impl Account {
         stack: Option<&StackState>,
         visitors: Option<u64>,
     ) -> Forecast {
-        let (rate, mode) = self.ordered(config, stack).await;
+        let ordered = self.ordered(config, stack).await;
         let functions = self.function_limits().await;
-        let reserved = ReservationPlan::of(config, rate, stack, &functions);
+        let in_room = ordered.clone().map(|(rate, _)| rate);
+        let reserved = ReservationPlan::of(config, &in_room, stack, &functions);
+        let (rate, mode) = ordered.unwrap_or_else(|_| configured(config));
         let mut limits = self.read_limits(&functions).await;
         let reserved_consumers = reserved.reservation().consumers;
         let ordered = RoomConfig { rate, mode: Some(mode), ..config.clone() };
@@ -65,14 +67,26 @@ impl Account {
     }
 
     /// The rate and the mode of the room in this stack, which orders may have changed: a deployment leaves them as they are. Without a
-    /// room those of its configuration.
-    pub(crate) async fn ordered(&self, config: &RoomConfig, stack: Option<&StackState>) -> (Rate, Mode) {
-        let configured = (config.rate, config.mode.unwrap_or_default());
+    /// room those of its configuration. An error says why the room cannot be read.
+    pub(crate) async fn ordered(
+        &self,
+        config: &RoomConfig,
+        stack: Option<&StackState>,
+    ) -> Result<(Rate, Mode), String> {
         if stack.is_none() {
-            return configured;
+            return Ok(configured(config));
         }
-        // A stack that is incomplete has no room yet.
-        let Ok(deployed) = self.room(&config.room).await else { return configured };
-        deployed.store().room().await.map_or(configured, |room| (room.settings.rate, room.settings.mode))
+        let deployed = match self.room(&config.room).await {
+            Ok(deployed) => deployed,
+            // A stack that is incomplete has no room yet.
+            Err(error) if error.kind() == CloudErrorKind::NotFound => return Ok(configured(config)),
+            Err(error) => return Err(with_causes(&error)),
+        };
+        let room = deployed.store().room().await.map_err(|error| with_causes(&error))?;
+        Ok((room.settings.rate, room.settings.mode))
     }
+}
+
+fn configured(config: &RoomConfig) -> (Rate, Mode) {
+    (config.rate, config.mode.unwrap_or_default())
 }

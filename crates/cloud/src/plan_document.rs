@@ -103,14 +103,9 @@ fn reserved(plan: &DeployPlan) -> String {
              rush at the door may delay releasing; {}",
             AccountLimit::advice_for_few_functions()
         ),
-        ReservationPlan::Unread { before, error } if before.consumers == 0 => {
-            format!("nothing, because AWS did not say how many functions are left: {error}")
-        }
+        ReservationPlan::Unread { before, error } if before.consumers == 0 => format!("nothing: {error}"),
         ReservationPlan::Unread { before, error } => {
-            format!(
-                "{} consumers as before, because AWS did not say how many are left: {error}",
-                before.consumers
-            )
+            format!("{} consumers as before: {error}", before.consumers)
         }
     }
 }
@@ -368,11 +363,11 @@ warning    it is late
              executions (L-B99A9384)"
         );
         let unread = |consumers| {
-            let error = "you need the permission lambda:GetAccountSettings".to_owned();
+            let error = "could not read the room: slow down".to_owned();
             text(ReservationPlan::Unread { before: Reservation::of_consumers(consumers), error })
         };
-        assert!(unread(0).starts_with("nothing, because AWS did not say"));
-        assert!(unread(12).starts_with("12 consumers as before, because"));
+        assert_eq!(unread(0), "nothing: could not read the room: slow down");
+        assert_eq!(unread(12), "12 consumers as before: could not read the room: slow down");
     }
 
     /// A command, a name and an address are not cut, however long they are.

@@ -23,7 +23,7 @@ const THROTTLING: &str = "Throttling";
 pub enum ReservationPlan {
     Reserves(Reservation),
     TooLarge(ReservationTooLarge),
-    /// AWS did not say how many functions are left. What the stack has reserved stays as it is.
+    /// AWS did not say which rate the room has, or how many functions are left. What the stack has reserved stays as it is.
     Unread {
         before: Reservation,
         error: String,
@@ -34,21 +34,26 @@ impl ReservationPlan {
     /// What to reserve for this room. `in_room` is the rate that it has, and `stack` the one that it has already.
     pub(crate) fn of(
         config: &RoomConfig,
-        in_room: Rate,
+        in_room: &Result<Rate, String>,
         stack: Option<&StackState>,
         functions: &Result<FunctionLimits, String>,
     ) -> Self {
         let before = stack.map_or(Reservation::of_consumers(0), reserved);
+        let (in_room, functions) = match (in_room, functions) {
+            (Ok(in_room), Ok(functions)) => (*in_room, functions),
+            (Err(error), _) => return Self::Unread { before, error: error.clone() },
+            (_, Err(error)) => {
+                let error = format!("AWS did not say how many functions are left: {error}");
+                return Self::Unread { before, error };
+            }
+        };
         // Both rates can be in force after the deployment.
         let most = config.most_at(config.rate.max(in_room));
         let wanted = Reservation::for_rate(most).with_throttle(config.throttle);
-        match functions {
-            // What this stack has reserved counts as left, because the new reservation replaces it.
-            Ok(functions) => match wanted.check(functions.unreserved + before.functions()) {
-                Ok(reservation) => Self::Reserves(reservation),
-                Err(too_large) => Self::TooLarge(too_large),
-            },
-            Err(error) => Self::Unread { before, error: error.clone() },
+        // What this stack has reserved counts as left, because the new reservation replaces it.
+        match wanted.check(functions.unreserved + before.functions()) {
+            Ok(reservation) => Self::Reserves(reservation),
+            Err(too_large) => Self::TooLarge(too_large),
         }
     }
 

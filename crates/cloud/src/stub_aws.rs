@@ -7,8 +7,8 @@ use aws_sdk_s3::config::{Credentials, SharedCredentialsProvider};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::Account;
 use crate::aws_errors::ErrorTranslator;
+use crate::{Account, names};
 
 /// What is asked: the request's line and headers, an empty line, and its body.
 pub(crate) type Asked = Arc<Mutex<Vec<String>>>;
@@ -42,6 +42,47 @@ pub(crate) async fn account(
     let errors = ErrorTranslator { profile: None, region: "eu-central-1".into() };
     let (id, arn) = ("123456789012".to_owned(), "arn:aws:iam::123456789012:user/anna".to_owned());
     (Account { id, arn, region: "eu-central-1".into(), config, errors }, asked)
+}
+
+/// What CloudFormation is asked to do, if it is asked at all.
+pub(crate) fn action(request: &str) -> Option<&str> {
+    let (_, action) = request.split_once("Action=")?;
+    action.split_once('&').map(|(action, _)| action)
+}
+
+/// How CloudFormation answers.
+pub(crate) fn answered(action: &str, result: &str) -> String {
+    format!("<{action}Response><{action}Result>{result}</{action}Result></{action}Response>")
+}
+
+/// How CloudFormation describes a stack of the room `sale` that lacks no output.
+pub(crate) fn described(status: &str, parameters: &[(&str, &str)]) -> String {
+    let outputs = [
+        "RoomUrl",
+        "ClientUrl",
+        "StageUrl",
+        "LedgerTable",
+        "LineUrl",
+        "DeadLettersUrl",
+        "TriggerFunction",
+        "PageBucket",
+        "ProducerFunction",
+    ];
+    let outputs = outputs.map(|name| {
+        format!("<member><OutputKey>{name}</OutputKey><OutputValue>http://{name}</OutputValue></member>")
+    });
+    let parameters = parameters.iter().map(|(name, value)| {
+        format!(
+            "<member><ParameterKey>{name}</ParameterKey><ParameterValue>{value}</ParameterValue></member>"
+        )
+    });
+    let (outputs, parameters) = (outputs.concat(), parameters.collect::<Vec<_>>().concat());
+    let tag = format!("<member><Key>{}</Key><Value>sale</Value></member>", names::TAG);
+    let stack = format!(
+        "<StackId>stack</StackId><StackStatus>{status}</StackStatus><Tags>{tag}</Tags><Outputs>{outputs}</Outputs>\
+         <Parameters>{parameters}</Parameters>"
+    );
+    answered("DescribeStacks", &format!("<Stacks><member>{stack}</member></Stacks>"))
 }
 
 /// `None` if the client says nothing more before the request is complete.

@@ -195,8 +195,8 @@ fn unreserved(reserved: &ReservationPlan) -> Option<DoctorCheck> {
             AccountLimit::advice_for_few_functions(),
         ),
         ReservationPlan::Unread { before, error } if before.consumers == 0 => (
-            format!("AWS did not say how many functions are left: {error}"),
-            "allow lambda:GetAccountSettings (docs/operator-policy.md), or run the command again".to_owned(),
+            error.clone(),
+            "run the command again, or allow what was denied (docs/operator-policy.md)".to_owned(),
         ),
         // What was reserved before stays.
         ReservationPlan::Reserves(_) | ReservationPlan::Unread { .. } => return None,
@@ -294,7 +294,7 @@ mod tests {
             let before = Reservation::of_consumers(consumers);
             unreserved(&ReservationPlan::Unread { before, error: "AccessDenied".into() })
         };
-        assert!(unread(0).unwrap().found.ends_with("how many functions are left: AccessDenied"));
+        assert!(unread(0).unwrap().found.ends_with("may delay it: AccessDenied"));
         assert_eq!(unread(12), None, "what was reserved before stays");
         assert_eq!(unreserved(&ReservationPlan::Reserves(Reservation::of_consumers(12))), None);
     }
