@@ -56,7 +56,8 @@ async fn deployed(deploy: &Deploy, json: bool, yes: bool, begun: &AtomicBool) ->
     begun.store(true, Ordering::Relaxed);
     let progress = ProgressDisplay::new(json);
     let tell = |event: DeployEvent| progress.show(&event);
-    let room = account.deploy(&config, page.as_ref(), &bundle, &tell).await?;
+    let confirmed = (!yes).then_some(&*plan.settings);
+    let room = account.deploy(&config, page.as_ref(), &bundle, confirmed, &tell).await?;
     let found = room.smoke_check(&tell).await?;
     if found.switches().releases {
         room.wait_for_schedule(&tell).await?;

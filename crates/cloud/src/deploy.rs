@@ -15,6 +15,7 @@ use crate::edge_stack::EdgeStack;
 use crate::prepare::prepare;
 use crate::progress::{DeployStep, OnEvent, report_step};
 use crate::reservation::ReservationPlan;
+use crate::setting_change::SettingChange;
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
 use crate::{Account, Bundle, CloudError, DeployedRoom, FunctionPackage, bundle, check_page, names};
 
@@ -93,18 +94,24 @@ impl<'a> Deployment<'a> {
 }
 
 impl Account {
-    /// Creates the room, or updates it to this configuration. An update keeps line, epoch and signing keys.
+    /// Creates the room, or updates it to this configuration. An update keeps line, epoch and signing keys. It changes no more settings
+    /// than were `confirmed`, if a person was asked.
     pub async fn deploy(
         &self,
         config: &RoomConfig,
         custom_page: Option<&Page>,
         bundle: &Bundle,
+        confirmed: Option<&[SettingChange]>,
         on_event: OnEvent<'_>,
     ) -> Result<DeployedRoom, CloudError> {
         let deployment = Deployment::new(self, config, custom_page, bundle)?;
         let stack = RoomStack::new(self, &config.room);
         let existing = prepare(&stack, on_event).await?;
         self.refuse_lost_visitors(existing.as_ref(), config).await?;
+        if let (Some(existing), Some(confirmed)) = (&existing, confirmed) {
+            // Somebody may have deployed during the question.
+            SettingChange::refuse_more(&SettingChange::of(config, existing)?, confirmed, &config.room)?;
+        }
         let edge = EdgeStack::beside(&stack);
         let edge_firewall = edge.deploy(config, existing.as_ref(), on_event).await?;
         let bucket = &deployment.artefacts;
@@ -166,7 +173,7 @@ mod tests {
 
     use super::*;
     use crate::fixture::room_config;
-    use crate::stub_aws;
+    use crate::stub_aws::{self, Asked};
 
     fn bundle() -> Bundle {
         Bundle::new([FunctionPackage { architecture: Architecture::Arm64, zip: b"".as_slice().into() }])
@@ -200,5 +207,33 @@ mod tests {
         }
         let error = account.ordered(&config, Some(&existing)).await.unwrap_err();
         assert_eq!(error, "could not read the room: ProvisionedThroughputExceededException: slow down");
+    }
+
+    /// Why a deployment to a room with 500 active visitors stops if these changes were confirmed, and what it asked. It may only look at
+    /// the stack.
+    async fn stopped(confirmed: Option<&[SettingChange]>) -> (CloudError, Asked) {
+        let answer = |request: &str| match stub_aws::action(request) {
+            Some("DescribeStacks") => {
+                (200, stub_aws::described("UPDATE_COMPLETE", &[("ActiveVisitors", "500")]))
+            }
+            _ => (403, String::new()),
+        };
+        let (account, asked) = stub_aws::account(answer).await;
+        let deployed = account.deploy(&room_config("sale"), None, &bundle(), confirmed, &|_| ()).await;
+        (deployed.unwrap_err(), asked)
+    }
+
+    #[tokio::test]
+    async fn whoever_confirmed_a_plan_takes_back_nothing_that_somebody_deployed_meanwhile() {
+        let (error, asked) = stopped(Some(&[])).await;
+        assert!(error.reason().ends_with("would also change active_visitors: 500 -> none"), "{error:?}");
+        let asked = asked.lock().unwrap().clone();
+        assert!(asked.iter().all(|request| stub_aws::action(request) == Some("DescribeStacks")), "{asked:?}");
+
+        let read = SettingChange::of(&room_config("sale"), &deployed_with("ActiveVisitors", "500")).unwrap();
+        for confirmed in [Some(&*read), None] {
+            let (error, _) = stopped(confirmed).await;
+            assert!(error.to_string().starts_with("could not look for the bucket "), "{error:?}");
+        }
     }
 }

@@ -5,9 +5,10 @@ use std::fmt;
 
 use config::{Allowed, Architecture, ConfigValue, ROWS, RoomConfig, SettingRow};
 use serde::Serialize;
+use waitroom::RoomId;
 
 use crate::stack::StackState;
-use crate::{CloudError, bundle};
+use crate::{CloudError, CloudErrorKind, bundle};
 
 /// What a deployment decides by itself, or an order changes later: no difference from the configuration file.
 const NOT_COMPARED: &[&str] =
@@ -30,6 +31,23 @@ impl SettingChange {
         let architecture = config.architecture.unwrap_or(Architecture::Arm64);
         let wanted = bundle::with_defaults(&bundle::parameters(config, architecture))?;
         Ok(different(&wanted, stack))
+    }
+
+    /// An error if a person who confirmed those changes would make more of them than they read.
+    pub(crate) fn refuse_more(changes: &[Self], confirmed: &[Self], room: &RoomId) -> Result<(), CloudError> {
+        let more = changes.iter().filter(|change| !confirmed.contains(change));
+        let more: Vec<_> = more.map(ToString::to_string).collect();
+        if more.is_empty() {
+            return Ok(());
+        }
+        let attempt = format!("update the room {room}");
+        let reason = format!(
+            "it's no longer as it was when you read the plan, and this would also change {}",
+            more.join(", ")
+        );
+        Err(CloudError::new(CloudErrorKind::Other, attempt, reason).with_advice(
+            "somebody may have deployed meanwhile: get their configuration file if it's newer than yours, and run the same command again",
+        ))
     }
 }
 

@@ -178,7 +178,7 @@ async fn reservations_end_where_they_no_longer_fit(account: &Account, mut config
     let plan = account.plan(&config, None, &bundle(), None).await.unwrap();
     let too_large = ReservationTooLarge { needed: 14, unreserved: 112, kept: 100 };
     assert_eq!(plan.reserved, ReservationPlan::TooLarge(too_large));
-    account.deploy(&config, None, &bundle(), &|_| {}).await.unwrap();
+    account.deploy(&config, None, &bundle(), None, &|_| {}).await.unwrap();
     assert_eq!(reserved(&stack).await, [None, None, None]);
     let room = account.room(&config.room).await.unwrap();
     assert_eq!(
@@ -317,7 +317,7 @@ async fn a_stack_that_is_not_this_rooms_is_neither_changed_nor_removed() {
     let config = room_config("taken");
     let package = FunctionPackage { architecture: Architecture::Arm64, zip: b"".as_slice().into() };
     let on_event = |_: DeployEvent| {};
-    let refused = account.deploy(&config, None, &Bundle::new([package]), &on_event).await.unwrap_err();
+    let refused = account.deploy(&config, None, &Bundle::new([package]), None, &on_event).await.unwrap_err();
     assert_eq!(refused.kind(), CloudErrorKind::NameTaken);
     assert_eq!(account.destroy(&config.room, &on_event).await.unwrap_err().kind(), CloudErrorKind::NameTaken);
     assert_eq!(account.room(&config.room).await.unwrap_err().kind(), CloudErrorKind::NameTaken);
@@ -333,7 +333,7 @@ async fn a_deployed_room_passes_the_smoke_check_and_shows_its_logs() {
     config.alarm_email = Some("anna@shop.example".parse().unwrap());
     let events = Mutex::new(Vec::new());
     let on_event = |event: DeployEvent| events.lock().unwrap().push(event);
-    account.deploy(&config, None, &bundle(), &on_event).await.unwrap();
+    account.deploy(&config, None, &bundle(), None, &on_event).await.unwrap();
 
     let room = account.room(&config.room).await.unwrap();
     assert_eq!(room.smoke_check(&on_event).await.unwrap(), RoomState::On);
