@@ -11,13 +11,15 @@ use config::RoomConfig;
 use crate::artefacts::ArtefactBucket;
 use crate::bundle::{EDGE_FIREWALL, PACKAGE_BUCKET};
 use crate::change_set::{self, ResourceChange, StackContent, TemplateSource};
-use crate::edge_stack::EdgeStack;
+use crate::edge_stack::{EdgeStack, changes_limits};
 use crate::prepare::prepare;
 use crate::progress::{DeployStep, OnEvent, report_step};
 use crate::reservation::ReservationPlan;
 use crate::setting_change::SettingChange;
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
-use crate::{Account, Bundle, CloudError, DeployedRoom, FunctionPackage, bundle, check_page, names};
+use crate::{
+    Account, Bundle, CloudError, DeployEvent, DeployedRoom, FunctionPackage, bundle, check_page, names,
+};
 
 /// What one deployment needs: the configuration, and what to upload.
 pub(crate) struct Deployment<'a> {
@@ -120,7 +122,19 @@ impl Account {
         deployment.upload(on_event).await?;
 
         let content = deployment.content(self, existing.as_ref(), edge_firewall).await?;
-        change_set::apply(&stack, content, existing.as_ref(), on_event).await?;
+        let applied = change_set::apply(&stack, content, existing.as_ref(), on_event).await;
+        if let (Err(_), Some(existing)) = (&applied, &existing)
+            && changes_limits(config, existing).is_ok_and(|changes| changes)
+        {
+            // It's a stack of its own, which AWS doesn't take back with the room's.
+            on_event(DeployEvent::Warning {
+                text: "the firewall in front of the edge has the new limits, although the room wasn't updated".into(),
+                advice: Some(
+                    "deploy again; to have the limits of before, write them into the configuration file first".into(),
+                ),
+            });
+        }
+        applied?;
         let room = self.room(&config.room).await?;
         if let Some(page) = custom_page {
             report_step(on_event, DeployStep::Page, "upload the custom page");
@@ -169,10 +183,12 @@ impl Account {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use config::Architecture;
 
     use super::*;
-    use crate::fixture::room_config;
+    use crate::fixture::{edge_config, room_config};
     use crate::stub_aws::{self, Asked};
 
     fn bundle() -> Bundle {
@@ -235,5 +251,44 @@ mod tests {
             let (error, _) = stopped(confirmed).await;
             assert!(error.to_string().starts_with("could not look for the bucket "), "{error:?}");
         }
+    }
+
+    /// What is told when AWS refuses to update a room with an edge that had this limit at its door.
+    async fn warnings(limit_before: &'static str) -> Vec<String> {
+        let answer = move |request: &str| {
+            let Some(action) = stub_aws::action(request) else { return (200, String::new()) };
+            let answered = |result| (200, stub_aws::answered(action, result));
+            match action {
+                "DescribeStacks" => {
+                    let limit = ("DoorRequestsPerAddress", limit_before);
+                    let parameters = [("Edge", "yes"), (EDGE_FIREWALL, "arn"), limit];
+                    (200, stub_aws::described("UPDATE_COMPLETE", &parameters))
+                }
+                // The template of the room's stack.
+                "CreateChangeSet" if request.contains("TemplateURL=") => (400, String::new()),
+                "CreateChangeSet" => answered("<Id>changes</Id><StackId>stack</StackId>"),
+                "DescribeChangeSet" => {
+                    answered("<Status>FAILED</Status><StatusReason>It didn't contain changes.</StatusReason>")
+                }
+                _ => answered(""),
+            }
+        };
+        let (account, _) = stub_aws::account(answer).await;
+        let warnings = Mutex::new(Vec::new());
+        let on_event = |event| {
+            if let DeployEvent::Warning { text, .. } = event {
+                warnings.lock().unwrap().push(text);
+            }
+        };
+        let error = account.deploy(&edge_config(), None, &bundle(), None, &on_event).await.unwrap_err();
+        assert!(error.to_string().starts_with("could not compute the changes of the stack "), "{error:?}");
+        warnings.into_inner().unwrap()
+    }
+
+    #[tokio::test]
+    async fn whoever_changed_a_limit_in_vain_reads_that_the_edge_has_it() {
+        assert_eq!(warnings("5000").await, [""; 0]);
+        let told = warnings("100").await;
+        assert!(told.len() == 1 && told[0].starts_with("the firewall in front of the edge has"), "{told:?}");
     }
 }

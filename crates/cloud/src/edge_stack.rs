@@ -136,6 +136,14 @@ pub(crate) fn has_edge_firewall(room: &StackState) -> bool {
     room.parameters.get(EDGE_FIREWALL).is_some_and(|arn| !arn.is_empty())
 }
 
+/// Whether this configuration gives the firewall in front of the edge of this room's stack other limits.
+pub(crate) fn changes_limits(config: &RoomConfig, room: &StackState) -> Result<bool, CloudError> {
+    let (_, parameters) = content_text(config)?;
+    let differs =
+        |(name, value): (&String, &String)| room.parameters.get(name).is_some_and(|before| before != value);
+    Ok(config.has_edge_firewall() && has_edge_firewall(room) && parameters.iter().any(differs))
+}
+
 fn content(config: &RoomConfig) -> Result<StackContent, CloudError> {
     let (template, parameters) = content_text(config)?;
     Ok(StackContent { template: TemplateSource::Text(template), parameters })
@@ -151,10 +159,8 @@ pub(crate) fn content_text(config: &RoomConfig) -> Result<(String, BTreeMap<Stri
 
 #[cfg(test)]
 mod tests {
-    use config::{AddressLimit, ConfigValue, SettingValue};
-
     use super::*;
-    use crate::fixture::room_config;
+    use crate::fixture::edge_config;
     use crate::stub_aws;
 
     /// A stack that somebody tried to delete.
@@ -162,22 +168,14 @@ mod tests {
         (200, stub_aws::described("DELETE_FAILED", &[]))
     }
 
-    fn config() -> RoomConfig {
-        RoomConfig {
-            edge: Some(EdgeSetting::Yes),
-            door_requests_per_address: Some(AddressLimit::from_value(ConfigValue::Number(5000)).unwrap()),
-            ..room_config("sale")
-        }
-    }
-
     #[tokio::test]
     async fn a_stack_that_the_rooms_edge_keeps_from_being_deleted_is_told_at_once() {
         let (account, asked) = stub_aws::account(answer).await;
-        let stack = RoomStack::new(&account, &config().room);
+        let stack = RoomStack::new(&account, &edge_config().room);
         let edge = EdgeStack::beside(&stack);
         let room = StackState::with([(EDGE_FIREWALL.to_owned(), NOT_YET.to_owned())].into());
-        let deployed = edge.deploy(&config(), Some(&room), &|_| ()).await.unwrap_err();
-        let previewed = edge.changes(&config(), &room).await.unwrap_err();
+        let deployed = edge.deploy(&edge_config(), Some(&room), &|_| ()).await.unwrap_err();
+        let previewed = edge.changes(&edge_config(), &room).await.unwrap_err();
         for error in [deployed, previewed] {
             assert!(error.to_string().contains(" in us-east-1 of account "), "{error}");
             assert!(error.reason().starts_with("somebody tried to delete it"), "{error:?}");
@@ -191,9 +189,9 @@ mod tests {
     #[tokio::test]
     async fn one_that_nobody_uses_is_made_anew() {
         let (account, _) = stub_aws::account(answer).await;
-        let stack = RoomStack::new(&account, &config().room);
+        let stack = RoomStack::new(&account, &edge_config().room);
         let room = StackState::with(BTreeMap::new());
-        let (firewall, changes) = EdgeStack::beside(&stack).changes(&config(), &room).await.unwrap();
+        let (firewall, changes) = EdgeStack::beside(&stack).changes(&edge_config(), &room).await.unwrap();
         assert_eq!(firewall.as_deref(), Some(NOT_YET));
         assert_eq!(changes, [ResourceChange::of("Add", EdgeFirewall::RESOURCE, EdgeFirewall::TYPE)]);
     }

@@ -67,6 +67,7 @@ pub(crate) fn described(status: &str, parameters: &[(&str, &str)]) -> String {
         "TriggerFunction",
         "PageBucket",
         "ProducerFunction",
+        "FirewallArn",
     ];
     let outputs = outputs.map(|name| {
         format!("<member><OutputKey>{name}</OutputKey><OutputValue>http://{name}</OutputValue></member>")
