@@ -1,6 +1,6 @@
 //! Bringing a stack into a state in which it can be created or updated, whatever an earlier run left.
 
-use aws_sdk_cloudformation::types::{ResourceStatus, StackStatus};
+use aws_sdk_cloudformation::types::{ResourceStatus, StackResourceSummary, StackStatus};
 
 use crate::progress::{DeployStep, OnEvent, report_step};
 use crate::remove_stack::delete_stack;
@@ -58,8 +58,12 @@ async fn finish_rollback(
 ) -> Result<(), CloudError> {
     report_step(on_event, DeployStep::Clear, "finish the rollback of an earlier update");
     let attempt = format!("roll back an earlier update of {}", stack.description());
+    let failed = failed(stack, &found.id).await?;
+    let skipped = named(failed.iter().filter(|resource| stays_warm(resource)));
+    let skipped = (!skipped.is_empty()).then_some(skipped);
     let mut watch = stack.watch(&found.id).await?;
-    let rollback = stack.cloudformation.continue_update_rollback().stack_name(&found.id).send().await;
+    let rollback = stack.cloudformation.continue_update_rollback().stack_name(&found.id);
+    let rollback = rollback.set_resources_to_skip(skipped).send().await;
     rollback.map_err(|error| stack.account.errors.call_failed(&attempt, error))?;
     match watch.until_done(on_event).await? {
         Some(state) if state.status == StackStatus::UpdateRollbackFailed => {
@@ -71,11 +75,7 @@ async fn finish_rollback(
 
 /// How to end a rollback that AWS cannot carry out, because a resource cannot go back to what it was.
 async fn skipping(stack: &RoomStack<'_>, id: &str) -> Result<String, CloudError> {
-    let resources = stack.resources(id).await?;
-    let failed = resources.iter().filter(|resource| {
-        resource.resource_status.as_ref().is_some_and(|status| *status == ResourceStatus::UpdateFailed)
-    });
-    let failed: Vec<_> = failed.filter_map(|resource| resource.logical_resource_id.as_deref()).collect();
+    let failed = named(&failed(stack, id).await?);
     if failed.is_empty() {
         return Ok("solve this problem, and run the same command again".into());
     }
@@ -84,4 +84,63 @@ async fn skipping(stack: &RoomStack<'_>, id: &str) -> Result<String, CloudError>
         "solve this problem, and run the same command again; or leave what cannot go back as it is: aws cloudformation \
          continue-update-rollback --region {region} --stack-name {name} --resources-to-skip {failed}"
     ))
+}
+
+/// What could not go back.
+async fn failed(stack: &RoomStack<'_>, id: &str) -> Result<Vec<StackResourceSummary>, CloudError> {
+    let mut resources = stack.resources(id).await?;
+    resources.retain(|resource| resource.resource_status == Some(ResourceStatus::UpdateFailed));
+    Ok(resources)
+}
+
+/// Whether this is a table whose warm capacity was raised: AWS lowers none, so the rollback ends only without it. The next update asks for
+/// no less than the table has.
+fn stays_warm(resource: &StackResourceSummary) -> bool {
+    resource.resource_status_reason().is_some_and(|reason| reason.contains("decreasing WarmThroughput"))
+}
+
+fn named<'a>(resources: impl IntoIterator<Item = &'a StackResourceSummary>) -> Vec<String> {
+    resources.into_iter().filter_map(|resource| resource.logical_resource_id.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stub_aws;
+
+    /// The second raise of a table's warm capacity, which AWS took back for another reason, and a bucket that did not go back either.
+    fn answer(request: &str) -> (u16, String) {
+        let action = stub_aws::action(request).unwrap();
+        let failed = |name: &str, reason: &str| {
+            format!(
+                "<member><LogicalResourceId>{name}</LogicalResourceId><ResourceStatus>UPDATE_FAILED</ResourceStatus>\
+                 <ResourceStatusReason>{reason}</ResourceStatusReason></member>"
+            )
+        };
+        match action {
+            "DescribeStacks" => (200, stub_aws::described("UPDATE_ROLLBACK_FAILED", &[])),
+            "ListStackResources" => {
+                let reason = "Requested ReadUnitsPerSecond for WarmThroughput for table is lower than current WarmThroughput, decreasing \
+                              WarmThroughput is not supported";
+                let failed = failed("Ledger", reason) + &failed("PageBucket", "AccessDenied");
+                let summaries = format!("<StackResourceSummaries>{failed}</StackResourceSummaries>");
+                (200, stub_aws::answered(action, &summaries))
+            }
+            "ContinueUpdateRollback" => (400, String::new()),
+            _ => (200, stub_aws::answered(action, "")),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_rollback_leaves_a_table_as_warm_as_it_is() {
+        let (account, asked) = stub_aws::account(answer).await;
+        let stack = RoomStack::new(&account, &"sale".parse().unwrap());
+        let error = prepare(&stack, &|_| ()).await.unwrap_err();
+        assert!(error.to_string().starts_with("could not roll back an earlier update of "), "{error:?}");
+        let asked = asked.lock().unwrap();
+        let is_rollback = |request: &&String| stub_aws::action(request) == Some("ContinueUpdateRollback");
+        let skipped = asked.iter().find(is_rollback).unwrap();
+        assert!(skipped.contains("&ResourcesToSkip.member.1=Ledger"), "{skipped}");
+        assert_eq!(skipped.matches("ResourcesToSkip").count(), 1, "{skipped}");
+    }
 }
