@@ -514,27 +514,35 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         request: &DoorRequest<'_>,
     ) -> Option<Option<Admission>> {
         let is_proven = self.is_proven(room, place, request).await;
-        let before = if is_proven {
-            let now = self.clock.now();
-            let expires = now + room.settings.lifetimes.admission.min(Self::WAY_TO_SHOP);
-            let admission = Admission { expires, ..room.new_admission(place.ticket, AdmittedBy::Door, now) };
-            self.store.ledger().admit(place.token, admission).await.map(|admitted| match admitted {
-                Admitted::Now => None,
-                Admitted::Before(admission) => Some(admission),
-            })
-        } else {
-            self.admission(room, place.token).await
+        let find = async {
+            match self.admission(room, place.token).await {
+                Ok(None) if is_proven => self.straight_out_of_line(room, place).await,
+                found => found,
+            }
         };
-        let before = before.unwrap_or_else(|error| {
-            // At worst the line releases this visitor later.
-            let error = &error as &dyn std::error::Error;
-            tracing::warn!(
-                error,
-                "a visitor goes to the shop while the room is off, and is not recorded as admitted"
-            );
-            None
+        let before = self.in_short(find).await.and_then(|found| {
+            found.unwrap_or_else(|error| {
+                // At worst the line releases this visitor later.
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(
+                    error,
+                    "a visitor goes to the shop while the room is off, and is not recorded as admitted"
+                );
+                None
+            })
         });
         (is_proven || before.is_some()).then_some(before)
+    }
+
+    /// Admits somebody from the line for the way to the shop. Returns the admission that they got meanwhile, if they did.
+    async fn straight_out_of_line(&self, room: &Room, place: &Place) -> PortResult<Option<Admission>> {
+        let now = self.clock.now();
+        let expires = now + room.settings.lifetimes.admission.min(Self::WAY_TO_SHOP);
+        let admission = Admission { expires, ..room.new_admission(place.ticket, AdmittedBy::Door, now) };
+        Ok(match self.store.ledger().admit(place.token, admission).await? {
+            Admitted::Now => None,
+            Admitted::Before(admission) => Some(admission),
+        })
     }
 
     /// Counts a visitor who came for their pass, unless the door let them in before their turn. Where it matters how many of those

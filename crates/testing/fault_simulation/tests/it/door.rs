@@ -1,5 +1,6 @@
 //! Every answer of `GET /beekeeper`.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -598,6 +599,28 @@ fn while_the_room_is_off_everybody_goes_straight_to_the_shop() {
     });
     for cookies in [&cookies, &both_cookies(&other), &cookie] {
         pass(&visit_with(&mut world, cookies));
+    }
+}
+
+/// Newcomers pass at once then, because nothing is written of them.
+#[test]
+fn while_the_room_is_off_a_place_of_the_line_waits_for_no_slow_disk() {
+    let mut world = world();
+    pause(&mut world);
+    let [admitted, waiting] =
+        [newcomer(&mut world), newcomer(&mut world)].map(|(answer, _)| both_cookies(&answer));
+    turn_off(&mut world);
+    assert!(is_to_shop(&visit_with(&mut world, &admitted)));
+    let writes = Arc::new(AtomicU32::new(0));
+    let counted = writes.clone();
+    world.set_faults(move |call| {
+        let is_write = call == PortCall::Admit;
+        counted.fetch_add(is_write.into(), Ordering::Relaxed);
+        (InjectedFault::None, if is_write { MINUTE } else { Duration::ZERO })
+    });
+    for (cookies, written) in [(&admitted, 0), (&waiting, 1)] {
+        assert!(is_to_shop(&visit_with(&mut world, cookies)));
+        assert_eq!(writes.load(Ordering::Relaxed), written, "{cookies}");
     }
 }
 
