@@ -82,26 +82,12 @@ impl FileSessions {
         Ok(Self { sessions: Arc::new(sessions), file: Arc::new(Mutex::new(file)) })
     }
 
-    /// Writes what is in memory now, so that the last line is the latest, whichever of two requests comes to write first.
-    fn write(&self, subject: &str, now: u64) {
-        let mut file = self.file.lock();
-        let Some(session) = self.sessions.get(subject) else { return };
-        if let Err(error) = file.append(&line(subject, &session)) {
-            file.note(&error);
-        }
-        if file.is_due(now) {
-            file.begun = Some(now);
-            file.meanwhile = Some(String::new());
-            let (sessions, shared, path) = (self.sessions.clone(), self.file.clone(), file.path.clone());
-            let begun = thread::Builder::new().name("sessions".into()).spawn(move || {
-                let anew = SessionsBeside::write(&path, &sessions, now);
-                shared.lock().replace(anew);
-            });
-            match begun {
-                Ok(thread) => file.thread = Some(thread),
-                Err(error) => file.replace(Err(error)),
-            }
-        }
+    /// Writes what is in memory then, so that the last line is the latest, whichever of two requests comes to write first. Not on a thread
+    /// that answers requests: while a disk stalls, nobody else would be answered.
+    async fn write(&self, subject: &str, now: u64) {
+        let (sessions, file, subject) = (self.sessions.clone(), self.file.clone(), subject.to_owned());
+        let write = move || SessionFile::write(&file, &sessions, &subject, now);
+        drop(tokio::task::spawn_blocking(write).await);
     }
 
     /// Waits until the file is written anew, if it is just being.
@@ -162,6 +148,27 @@ impl SessionFile {
     fn new(path: &Path, lines: File, written: usize, limit: usize) -> Self {
         let (path, limit) = (path.into(), limit.max(4096));
         Self { path, lines, written, limit, fails: false, begun: None, meanwhile: None, thread: None }
+    }
+
+    fn write(shared: &Arc<Mutex<Self>>, sessions: &Arc<MemorySessions>, subject: &str, now: u64) {
+        let mut file = shared.lock();
+        let Some(session) = sessions.get(subject) else { return };
+        if let Err(error) = file.append(&line(subject, &session)) {
+            file.note(&error);
+        }
+        if file.is_due(now) {
+            file.begun = Some(now);
+            file.meanwhile = Some(String::new());
+            let (sessions, shared, path) = (sessions.clone(), shared.clone(), file.path.clone());
+            let begun = thread::Builder::new().name("sessions".into()).spawn(move || {
+                let anew = SessionsBeside::write(&path, &sessions, now);
+                shared.lock().replace(anew);
+            });
+            match begun {
+                Ok(thread) => file.thread = Some(thread),
+                Err(error) => file.replace(Err(error)),
+            }
+        }
     }
 
     /// Whether it is time to write the file anew. A full disk is not asked with each request.
@@ -239,7 +246,7 @@ impl LiveSessions for FileSessions {
     ) -> Result<Opening, SessionsFault> {
         let opening = self.sessions.open_now(subject, session, rule, now);
         if matches!(opening, Opening::Opened | Opening::Repeated) {
-            self.write(subject, now);
+            self.write(subject, now).await;
         }
         Ok(opening)
     }
@@ -247,14 +254,14 @@ impl LiveSessions for FileSessions {
     async fn keep(&self, subject: &str, session: LiveSession, now: u64) -> Result<bool, SessionsFault> {
         let keeping = self.sessions.keep_now(subject, session, now);
         if keeping == Keeping::Changed {
-            self.write(subject, now);
+            self.write(subject, now).await;
         }
         Ok(keeping != Keeping::Refused)
     }
 
     async fn end(&self, subject: &str, id: SessionId, now: u64) -> Result<(), SessionsFault> {
         if self.sessions.end_now(subject, id, now) {
-            self.write(subject, now);
+            self.write(subject, now).await;
         }
         Ok(())
     }
@@ -385,8 +392,8 @@ mod tests {
     }
 
     /// Whichever request of a visitor comes to write last: the file says what memory says.
-    #[test]
-    fn the_last_line_is_the_latest_session() {
+    #[tokio::test]
+    async fn the_last_line_is_the_latest_session() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sessions");
         let store = FileSessions::open(&path, NOW).unwrap();
@@ -395,7 +402,7 @@ mod tests {
             assert_eq!(store.sessions.open_now("a", session(id, pass), rule, pass), Opening::Opened);
         }
         for now in [NOW + 60, NOW] {
-            store.write("a", now);
+            store.write("a", now).await;
         }
         let store = FileSessions::open(&path, NOW + 60).unwrap();
         assert_eq!(store.sessions.all(), [("a".into(), session(2, NOW + 60))]);
@@ -435,6 +442,31 @@ mod tests {
         }
         done.send(()).unwrap();
         assert!(!reader.join().unwrap());
+    }
+
+    /// Another thread holds the file here, as a write does until the disk takes it.
+    #[tokio::test]
+    async fn whoever_has_nothing_to_write_is_answered_while_the_disk_stalls() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Arc::new(FileSessions::open(&folder.path().join("sessions"), NOW).unwrap());
+        assert!(store.keep("a", session(1, NOW), NOW).await.unwrap());
+        let (held, is_held) = std::sync::mpsc::channel();
+        let (done, is_done) = std::sync::mpsc::channel();
+        let file = store.file.clone();
+        let disk = thread::spawn(move || {
+            let _file = file.lock();
+            held.send(()).unwrap();
+            is_done.recv_timeout(std::time::Duration::from_secs(10)).is_err()
+        });
+        is_held.recv().unwrap();
+        let writer = store.clone();
+        let stalled = tokio::spawn(async move { writer.keep("b", session(2, NOW), NOW).await });
+        tokio::task::yield_now().await;
+        assert!(store.keep("a", session(1, NOW), NOW).await.unwrap());
+        assert!(!stalled.is_finished(), "a kill -9 would lose it");
+        done.send(()).unwrap();
+        assert!(!disk.join().unwrap());
+        assert!(stalled.await.unwrap().unwrap());
     }
 
     #[tokio::test]
