@@ -8,20 +8,21 @@ use std::time::Duration;
 
 use redb::{ReadTransaction, ReadableTable};
 use waitroom::ports::{
-    ActiveVisitors, Admissions, Admitted, AuditTrail, ConsumerRun, Delivery, EntryCount, GuardReports,
+    ActiveVisitors, Admissions, Admitted, AuditTrail, ConsumerRun, Delivery, EntryCount, Fault, GuardReports,
     HelpCalls, HelpDesk, LineBack, LineFront, LineLength, LineStatusReader, NewcomerCount, PermitHolder,
-    Permits, PlanRecord, Plans, PortResult, QuietSwitch, Receipt, Rescheduling, RoomAdmin, RoomReader,
-    SliceProgress, Slices, StatusBoard, StockCount, Store, Taken, ThrottleMemory, ThrottleStore,
+    Permits, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, Rescheduling, RoomAdmin,
+    RoomReader, SliceProgress, Slices, StatusBoard, StockCount, Store, Taken, ThrottleMemory, ThrottleStore,
     TicketCounter, TurnoutCount,
 };
 use waitroom::{
-    Admission, AuditEntry, AuditNote, AuditSubject, Author, BATCH, CountedSlot, DoorPermits, Epoch, HelpCall,
-    HelpCode, IssuedTickets, KeptReport, LineProgress, LineReach, LineStatus, Place, Plan, Rate, Room,
-    SliceAdmissions, SliceId, Stock, Timestamp, Token, Turnout, Window, WindowAdmissions,
+    Admission, AdmittedBy, AuditEntry, AuditNote, AuditSubject, Author, BATCH, CountedSlot, DoorPermits,
+    Epoch, HelpCall, HelpCode, IssuedTickets, KeptReport, LineProgress, LineReach, LineStatus, Place, Plan,
+    Rate, Room, SliceAdmissions, SliceId, Stock, Timestamp, Token, Turnout, Window, WindowAdmissions,
 };
 
 use crate::EmbeddedStore;
 use crate::deliveries::Deliveries;
+use crate::draft::Draft;
 use crate::line;
 use crate::tables::{
     ADMISSION, AUDIT, CAME, HELP, JOINED_AT, LINE, PLAN, SINGLE, SLICE, SliceRecord, TableError,
@@ -373,11 +374,37 @@ impl Admissions for EmbeddedStore {
     }
 
     async fn admit(&self, token: Token, admission: Admission) -> PortResult<Admitted> {
-        self.change("write an admission", move |draft| draft.admit(token, &admission)).await
+        const ATTEMPT: &str = "write an admission";
+        let admit = move |draft: &mut Draft<'_>| draft.admit(token, &admission);
+        match admission.by {
+            AdmittedBy::Slice(_) => self.admit_by_slice(ATTEMPT, None, admit).await,
+            AdmittedBy::Door | AdmittedBy::Permit => self.change(ATTEMPT, admit).await,
+        }
     }
 
     async fn takes_admissions(&self) -> PortResult<()> {
         self.change("write an admission", |_| Ok(())).await
+    }
+}
+
+impl EmbeddedStore {
+    /// Admits for a slice that takes from this stock, or from none. Not if another stock is in force when it's written: the slice may have
+    /// read the room while the disk still synced the order, and ends once it reads it again.
+    async fn admit_by_slice<T: Send + 'static>(
+        &self,
+        attempt: &'static str,
+        stock: Option<Stock>,
+        admit: impl FnOnce(&mut Draft<'_>) -> Result<T, TableError> + Send + 'static,
+    ) -> PortResult<T> {
+        let shared = self.shared.clone();
+        let admitted = self.change(attempt, move |draft| {
+            let room = draft.room().unwrap_or_else(|| shared.room());
+            match room.valve_at((shared.now)()).valve.stock() {
+                Some(in_force) if stock != Some(in_force) => Ok(None),
+                _ => admit(draft).map(Some),
+            }
+        });
+        admitted.await?.ok_or_else(|| PortError::new(attempt, Fault::Busy, "another stock is in force"))
     }
 }
 
@@ -414,7 +441,8 @@ impl StockCount for EmbeddedStore {
         stock: Stock,
         visitors: Vec<(Token, Admission)>,
     ) -> PortResult<Vec<Option<Admitted>>> {
-        self.change("write admissions from the stock", move |draft| draft.admit_from(stock, &visitors)).await
+        let admit = move |draft: &mut Draft<'_>| draft.admit_from(stock, &visitors);
+        self.admit_by_slice("write admissions from the stock", Some(stock), admit).await
     }
 
     async fn left(&self, stock: Stock) -> PortResult<u32> {

@@ -8,8 +8,8 @@ use port_contracts::slices::{plan_from, progress};
 use port_contracts::visitor::{admission, visitor};
 use waitroom::ports::{
     ActiveVisitors, Admissions, Admitted, ConsumerRun, Fault, LineBack, LineFront, LineLength,
-    LineStatusReader, Plans, RoomAdmin, RoomReader, Slices, StatusBoard, Taken, ThrottleStore, TicketCounter,
-    TurnoutCount,
+    LineStatusReader, Plans, RoomAdmin, RoomReader, Slices, StatusBoard, StockCount, Taken, ThrottleStore,
+    TicketCounter, TurnoutCount,
 };
 use waitroom::{
     Admission, AdmittedBy, LineProgress, LineStatus, Place, Plan, Rate, Room, RoomState, SliceId, Stretch,
@@ -180,6 +180,28 @@ fn a_clock_that_is_ahead_for_a_while_neither_opens_nor_ends_the_room_for_good() 
         test.time.set_back(minutes(15));
     }
     assert_eq!(test.store.kept_room(), ordered);
+}
+
+/// Its consumer has read the room while the disk still synced the order.
+#[test]
+fn a_slice_admits_nobody_past_a_stock_that_is_in_force() {
+    let test = TestStore::new();
+    let sell = |size: u32| {
+        let order = move |room: &mut Room| room.sell(size.try_into().unwrap());
+        let (_, selling) = block_on(test.store.change_room("sell", None, order)).unwrap();
+        test.time.pass(Duration::from_secs(2));
+        selling.stock.unwrap()
+    };
+    let visitors = || vec![(visitor(1).token, admission(1, 1))];
+    let first = sell(3);
+    let refused = block_on(test.store.admit(visitor(1).token, admission(1, 1))).unwrap_err();
+    assert_eq!(refused.fault, Fault::Busy);
+    let second = sell(3);
+    let refused = block_on(test.store.admit_from(first, visitors())).unwrap_err();
+    assert_eq!(refused.fault, Fault::Busy);
+    assert_eq!(block_on(test.store.admission(visitor(1).token)).unwrap(), None);
+    assert_eq!(block_on(test.store.admit_from(second, visitors())).unwrap(), [Some(Admitted::Now)]);
+    assert_eq!([first, second].map(|stock| block_on(test.store.left(stock)).unwrap()), [3, 2]);
 }
 
 #[test]

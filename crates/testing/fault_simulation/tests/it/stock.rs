@@ -191,3 +191,33 @@ fn a_stock_is_exact_over_kills_power_cuts_and_unsure_writes() {
         assert_eq!(stocks, [(900, 900)], "seed {seed}");
     }
 }
+
+/// As while the disk syncs an order: a consumer has read the room before that, and the ledger hears of it once the order is in force.
+#[test]
+fn a_stock_is_exact_although_admissions_arrive_late() {
+    let mut world = selling(7, 1200, 900, 4000);
+    let first = world.clock.now() + LEAD_TIME;
+    world.set_faults(|call| {
+        let takes = if call == PortCall::Admit { 2 * SECOND } else { Duration::ZERO };
+        (InjectedFault::None, takes)
+    });
+    world.run(20 * SECOND);
+    let order = world.clock.now();
+    world.change_room(|room| room.sell(size(300)));
+    world.run(10 * SECOND);
+    world.clear_faults();
+    world.run(5 * MINUTE);
+    assert_sold_out(&mut world, order, 300);
+    let stocks: Vec<_> = world.outcome().stocks().into_values().collect();
+    let written = |from: Timestamp, until: Timestamp| {
+        let observations = world.observations.lock();
+        let times = observations.confirmed.iter().filter(|(_, at)| (from..until).contains(at));
+        u32::try_from(times.count()).unwrap()
+    };
+    let second = order + LEAD_TIME;
+    let late = Timestamp::from_millis(u64::MAX);
+    assert_eq!(stocks, [(900, written(first, second)), (300, written(second, late))]);
+    world.change_room(|room| room.turn(RoomState::On));
+    world.drain(10);
+    assert_eq!((world.outcome().lost.len(), world.outcome().twice.len()), (0, 0));
+}
