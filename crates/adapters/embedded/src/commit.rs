@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use redb::WriteTransaction;
@@ -242,6 +242,7 @@ impl Committer {
     /// The most groups that wait while the disk stalls. Further visitors are told to retry.
     const GROUPS: usize = 16;
     const RETRY_PAUSE: Duration = Duration::from_secs(1);
+    const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
     pub(crate) fn new(shared: Arc<SharedState>) -> (Self, Queue) {
         let gathering = Arc::new(Gathering::default());
@@ -258,22 +259,25 @@ impl Committer {
         self.shared.database.close();
     }
 
-    /// Opens the database again at once, so that reads still find admissions, and rejects changes for a while.
+    /// Opens the database again at once, so that reads still find admissions, and rejects changes for a while. A large file takes seconds to
+    /// open, in which nobody can read, so the next change that may fail comes only after nine times as long.
     fn recover(&self, failed: FailedGroup) {
-        let mut opened = self.open();
-        // Whoever hears of the failure, and reads, finds the database open.
-        drop(failed.conclude());
+        let mut failed = Some(failed);
         loop {
-            std::thread::sleep(Self::RETRY_PAUSE);
-            if let Some(group) = self.gathering.take() {
+            let begun = Instant::now();
+            let opened = self.open().map(|()| begun.elapsed());
+            // Whoever hears of the failure, and reads, finds the database open.
+            drop(failed.take().map(FailedGroup::conclude));
+            while let Some(group) = self.gathering.take() {
                 // All of these changes are rejected, so nothing can fail.
                 let _ = self.commit(group);
             }
+            let pause = opened.as_ref().map_or(Self::RETRY_PAUSE, |took| 9 * *took);
+            self.gathering.pause(pause.clamp(Self::RETRY_PAUSE, Self::LONGEST_PAUSE));
             if opened.is_ok() || self.gathering.gathered.lock().is_closed {
                 self.shared.resume_writes();
                 return;
             }
-            opened = self.open();
         }
     }
 
@@ -379,6 +383,11 @@ impl Gathering {
             }
         }
     }
+
+    /// Waits this long, or until the store is closed.
+    fn pause(&self, time: Duration) {
+        self.came.wait_while_for(&mut self.gathered.lock(), |gathered| !gathered.is_closed, time);
+    }
 }
 
 impl fmt::Debug for Committer {
@@ -400,9 +409,11 @@ impl Drop for Committer {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
     use std::task::{Context, Poll, Waker};
 
     use futures_executor::block_on;
+    use futures_util::FutureExt;
     use port_contracts::visitor::visitor;
     use redb::Builder;
     use redb::backends::InMemoryBackend;
@@ -437,6 +448,41 @@ mod tests {
         store.close();
         drop(store);
         thread.join().unwrap();
+    }
+
+    #[test]
+    fn while_changes_fail_a_file_that_opens_slowly_can_be_read_most_of_the_time() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, opens) = (directory.path().join(EmbeddedStore::FILE), Arc::new(AtomicU32::new(0)));
+        let count = opens.clone();
+        let open = move || {
+            if count.fetch_add(1, Ordering::Relaxed) > 0 {
+                std::thread::sleep(Duration::from_millis(300));
+            }
+            Builder::new().create(&file)
+        };
+        let now = || Timestamp::from_millis(1_700_000_000_000);
+        let (store, committer) =
+            EmbeddedStore::new(Box::new(open), Box::new(now), Duration::ZERO, fixture::room(300), None)
+                .unwrap();
+        let thread = std::thread::spawn(move || committer.run());
+
+        let (mut found, mut failed) = (0, 0);
+        // From the first failure to the second.
+        while opens.load(Ordering::Relaxed) < 3 {
+            let fails =
+                store.change("fail", |_: &mut Draft<'_>| -> Result<(), TableError> { panic!("on purpose") });
+            drop(fails.now_or_never());
+            match store.read("read", |_| Ok(())) {
+                Ok(()) => found += 1,
+                Err(_) => failed += 1,
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        store.close();
+        drop(store);
+        thread.join().unwrap();
+        assert!(found > 5 * failed, "{found} reads found the file open, and {failed} didn't");
     }
 
     #[test]
