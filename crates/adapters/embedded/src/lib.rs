@@ -30,6 +30,7 @@ use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -122,7 +123,13 @@ impl EmbeddedStore {
                 .map_err(|error| OpenError::of(&path, error))?;
         let thread = std::thread::Builder::new()
             .name("committer".into())
-            .spawn(move || committer.run())
+            .spawn(move || {
+                // A bug. The process would run on and never write again; once it has ended, whatever runs it starts it again.
+                if catch_unwind(AssertUnwindSafe(|| committer.run())).is_err() {
+                    tracing::error!("the store's committer panicked; the process ends, because nothing could be written any more");
+                    std::process::abort();
+                }
+            })
             .map_err(|error| OpenError::Directory(directory.into(), error))?;
         *store.thread.lock() = Some(thread);
         Ok(store)
@@ -156,7 +163,7 @@ impl EmbeddedStore {
     pub fn close(&self) {
         self.queue.close();
         if let Some(thread) = self.thread.lock().take() {
-            // The committer catches panics, so the thread has no result to check.
+            // A committer that panics ends the process, so the thread has no result to check.
             let _ = thread.join();
         }
     }

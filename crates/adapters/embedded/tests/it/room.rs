@@ -1,5 +1,9 @@
 //! Opening, changing, resetting and closing a room.
 
+use std::env;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
 use embedded::{EmbeddedStore, OpenError};
@@ -457,4 +461,28 @@ fn whom_a_room_released_that_was_killed_is_counted_when_it_starts_again() {
     assert_eq!(block_on(test.store.take(slice, ConsumerRun(2))).unwrap(), Taken::Here { released: 3 });
     block_on(test.store.record(slice, progress(4, 4))).unwrap();
     assert_eq!(block_on(test.store.progress()).unwrap().released, 4);
+}
+
+/// It would run on, and tell every visitor to come again. The test starts itself in a second process.
+#[test]
+fn a_process_whose_committer_panics_ends() {
+    const VICTIM: &str = "COMMITTER_VICTIM";
+    if let Some(directory) = env::var_os(VICTIM) {
+        let now = || {
+            assert_ne!(thread::current().name(), Some("committer"), "on purpose");
+            Timestamp::default()
+        };
+        let store = EmbeddedStore::open(directory.as_ref(), room(), now).unwrap();
+        // That the change panics is caught. Then the clock is asked since when nothing can be written.
+        block_on(store.change_room("fail", None, |_| ())).unwrap_err();
+        thread::sleep(Duration::from_secs(10));
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let victim = Command::new(env::current_exe().unwrap())
+        .args(["--exact", "room::a_process_whose_committer_panics_ends"])
+        .env(VICTIM, directory.path())
+        .output()
+        .unwrap();
+    assert!(victim.status.signal().is_some(), "{victim:?}");
 }
