@@ -6,7 +6,8 @@
 //! - every admission: whoever has one isn't in line again;
 //! - everybody in line of the same epoch, behind those of the backup, in their order;
 //! - the higher counts of the epoch, and numbers that continue after the highest that was given;
-//! - what was taken of the stocks that the backup knows, because whoever took it is admitted;
+//! - everybody who was let in since, as taken of the backup's stock, whichever stock they counted for;
+//! - what was taken of every other stock, because an `undo` may bring one back, and numbers of orders above all that were used;
 //! - the mark of a rehearsal whose visitors are in line;
 //! - numbers of plans above all that were used since, because guards report who came by them;
 //! - the latest report of each guard, because the first window is planned before any guard reports again;
@@ -123,11 +124,15 @@ fn merge_tables(
     now: Timestamp,
 ) -> Result<Restored, TableError> {
     let room: Option<Room> = tables.read(single::ROOM)?;
-    let room = room.ok_or_else(|| TableError::Record("there is no room".into()))?;
+    let mut room = room.ok_or_else(|| TableError::Record("there is no room".into()))?;
     let other = replaced.shared.room();
+    // A stock is known by the version that its order made, so none of since is given again.
+    room.version = room.version.max(other.version);
 
+    let admissions = tables.admission()?.len()?;
     take_over(from, ADMISSION, tables.admission()?)?;
     take_over(from, EXPIRY, tables.expiry()?)?;
+    let let_in = tables.admission()?.len()? - admissions;
     let (admitted_since, mut known) = remove_admitted(tables, backup)?;
     let is_same_line = room.epoch == other.epoch;
     let joined_since = if is_same_line { append_line(tables, from, &mut known)? } else { 0 };
@@ -142,10 +147,8 @@ fn merge_tables(
     take_over(from, LONGEST_WAIT, tables.longest_wait()?)?;
     if is_same_line {
         counts.raise_to(&later);
-        if other.rehearsal.is_some() {
-            // Its visitors are those who joined since.
-            tables.write(single::ROOM, &Room { rehearsal: other.rehearsal, ..room.clone() })?;
-        }
+        // The visitors of a rehearsal are those who joined since.
+        room.rehearsal = other.rehearsal.or(room.rehearsal);
     } else {
         let entered = Some(replaced.shared.entered.load(Ordering::Relaxed));
         let (released, waiting) = (later.progress.released, replaced.shared.line().waiting);
@@ -154,7 +157,7 @@ fn merge_tables(
     }
     take_slices(tables, from, is_same_line)?;
     if is_same_room {
-        take_stocks(tables, from, room.stock)?;
+        take_stocks(tables, from, room.stock, let_in)?;
     }
     tables.write(single::FORMAT, &Format::CURRENT)?;
     tables.write(single::PROGRESS, &counts.progress)?;
@@ -164,6 +167,7 @@ fn merge_tables(
     if take_keys(tables, from, is_same_room)? {
         note_restore(tables, &other, &room, now)?;
     }
+    tables.write(single::ROOM, &room)?;
     Ok(Restored {
         waiting: line::count(tables.line()?)?,
         admissions: tables.admission()?.len()?,
@@ -370,22 +374,31 @@ fn latest_plan(plans: &impl ReadableTable<u64, &'static [u8]>) -> Result<Option<
     plans.last()?.map(|(_, plan)| from_json(plan.value(), "plan")).transpose()
 }
 
-/// What was taken since of the stocks of the backup, the room's among them. The orders of other stocks are yet to come.
+/// What was taken of each stock. Whoever was `let_in` since the backup has taken one of its `own`, although the room may have counted
+/// them for a later stock, or for none. They are not added up from the later stocks: a restore before this one has done that.
 fn take_stocks(
     tables: &mut Tables<'_>,
     from: &ReadTransaction,
     own: Option<Stock>,
+    let_in: u64,
 ) -> Result<(), TableError> {
+    if let Some(Stock { order, .. }) = own {
+        let before = taken_of(tables, order)?;
+        let let_in = u32::try_from(let_in).unwrap_or(u32::MAX);
+        tables.stock()?.insert(order, before.saturating_add(let_in))?;
+    }
     let Some(stocks) = open_if_any(from, STOCK)? else { return Ok(()) };
     for record in stocks.iter()? {
         let (order, taken) = record?;
         let (order, taken) = (order.value(), taken.value());
-        let before = tables.stock()?.get(order)?.map(|before| before.value());
-        if before.is_some() || own.is_some_and(|own| own.order == order) {
-            tables.stock()?.insert(order, taken.max(before.unwrap_or_default()))?;
-        }
+        let before = taken_of(tables, order)?;
+        tables.stock()?.insert(order, taken.max(before))?;
     }
     Ok(())
+}
+
+fn taken_of(tables: &mut Tables<'_>, order: u64) -> Result<u32, TableError> {
+    Ok(tables.stock()?.get(order)?.map_or(0, |taken| taken.value()))
 }
 
 /// What the records of the history counted in this epoch. Only closing records have the next number.

@@ -30,6 +30,8 @@ impl RoomFile {
     /// What becomes of visitors when the backup takes this one's place.
     fn consequence(&self, backup: &Self) -> String {
         let Some(joined) = self.store.joined_in(backup.room.epoch) else { return NOTHING_KNOWN.into() };
+        let stock =
+            backup.room.stock.map_or("", |_| "; whoever was let in since counts for the backup's stock");
         if self.room.epoch == backup.room.epoch {
             let rehearsal = self.room.rehearsal.map_or(
                 "",
@@ -37,7 +39,7 @@ impl RoomFile {
             );
             return format!(
                 "whoever joined since the backup keeps the place, and nobody who was released since is released again; rate, \
-                 message and state are as they were in the backup{rehearsal}"
+                 message and state are as they were in the backup{rehearsal}{stock}"
             );
         }
         let between = match joined.saturating_sub(backup.store.joined_so_far()) {
@@ -50,9 +52,23 @@ impl RoomFile {
         };
         format!(
             "the line was reset since the backup: the {} who wait now lose their places and join again, those of the backup \
-             wait again, and nobody who was released from that line since is released again{between}",
+             wait again, and nobody who was released from that line since is released again{between}{stock}",
             words::count(self.store.status().waiting)
         )
+    }
+
+    /// What limits this room at `now`, and not the backup.
+    fn withdrawn(&self, backup: &Self, now: Timestamp) -> impl Iterator<Item = String> {
+        let room = self.room.clone().at(now);
+        let no_stock = (room.stock.is_some() && backup.room.stock.is_none()).then(|| {
+            "the backup has no stock, so nothing limits how many are let in: order what is left with `beekeeper close --after`"
+                .to_owned()
+        });
+        let stays: Vec<_> = backup.room.ahead().collect();
+        let gone = room.ahead().filter(move |it| !stays.contains(it));
+        no_stock
+            .into_iter()
+            .chain(gone.map(|(turns, at)| format!("the room no longer {turns} by itself at {at}")))
     }
 
     /// What the room does by itself once it runs with this file.
@@ -72,12 +88,20 @@ impl fmt::Display for RoomFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let room = self.room.clone().at(self.written);
         let until = room.opens.map(|opens| format!(" until {opens}")).unwrap_or_default();
-        let (waiting, joined) =
-            (words::count(self.store.status().waiting), words::count(self.store.joined_so_far()));
+        let status = self.store.status();
+        let left = room.stock.zip(status.left).map(|(stock, left)| {
+            let [left, size] = [left, stock.size.get()].map(|number| words::count(number.into()));
+            format!(", {left} left of a stock of {size}")
+        });
+        let (waiting, joined) = (words::count(status.waiting), words::count(self.store.joined_so_far()));
         write!(
             f,
-            "{}, {}{until}, {} a minute, {joined} joined and {waiting} waiting, written {}",
-            self.name, room.state, room.settings.rate, self.written
+            "{}, {}{until}, {} a minute{}, {joined} joined and {waiting} waiting, written {}",
+            self.name,
+            room.state,
+            room.settings.rate,
+            left.unwrap_or_default(),
+            self.written
         )
     }
 }
@@ -93,7 +117,7 @@ pub enum FileInPlace {
 
 const NOTHING_KNOWN: &str = "nothing is known of what came after the backup: whoever joined since gets a new place at the back once the line has \
      passed their number, which somebody else may have too; if it never does, because few come, `beekeeper reset` frees them once \
-     nobody waits; whoever was released since may be released again";
+     nobody waits; whoever was released since may be released again, and counts for no stock";
 
 impl FileInPlace {
     /// Fails if a room or another command has it, or if it may not be read.
@@ -126,11 +150,14 @@ impl FileInPlace {
 
     /// What becomes of visitors when the backup takes its place, as part of a sentence.
     pub fn consequence(&self, backup: &RoomFile, now: Timestamp) -> String {
-        let line = match self {
-            Self::Room(room) => room.consequence(backup),
-            Self::None | Self::Unreadable(_) => NOTHING_KNOWN.into(),
+        let mut told: Vec<_> = match self {
+            Self::Room(room) => {
+                std::iter::once(room.consequence(backup)).chain(room.withdrawn(backup, now)).collect()
+            }
+            Self::None | Self::Unreadable(_) => vec![NOTHING_KNOWN.to_owned()],
         };
-        std::iter::once(line).chain(backup.by_itself(now)).collect::<Vec<_>>().join("; ")
+        told.extend(backup.by_itself(now));
+        told.join("; ")
     }
 }
 
@@ -145,20 +172,50 @@ mod tests {
 
     const OPENS: Timestamp = Timestamp::from_millis(1_804_244_400_000);
 
-    /// What is said of a backup that was written then, of a room that opens, closes an hour later and then turns off. It is
-    /// described first, as the command does.
-    fn said(written: Timestamp, now: Timestamp) -> (String, String) {
-        let mut room = fixture::room(60);
-        room.open_at(OPENS);
-        (room.closes, room.then_off) = (Some(OPENS + Duration::from_hours(1)), true);
+    /// A file of this room that was written then. It is described first, as the command does.
+    fn written(room: Room, written: Timestamp) -> (RoomFile, String) {
         let directory = tempfile::tempdir().unwrap();
         EmbeddedStore::open(directory.path(), room, move || written).unwrap().close();
         let path = directory.path().join(EmbeddedStore::FILE);
         let file = File::options().write(true).open(&path).unwrap();
         file.set_modified(UNIX_EPOCH + Duration::from_millis(written.as_millis())).unwrap();
-        let backup = RoomFile::of(&path).unwrap();
-        let described = backup.to_string();
+        let file = RoomFile::of(&path).unwrap();
+        let described = file.to_string();
+        (file, described)
+    }
+
+    /// What is said of a backup that was written then, of a room that opens, closes an hour later and then turns off.
+    fn said(at: Timestamp, now: Timestamp) -> (String, String) {
+        let mut room = fixture::room(60);
+        room.open_at(OPENS);
+        (room.closes, room.then_off) = (Some(OPENS + Duration::from_hours(1)), true);
+        let (backup, described) = written(room, at);
         (described, FileInPlace::None.consequence(&backup, now))
+    }
+
+    #[test]
+    fn what_limits_the_room_and_not_the_backup_is_said() {
+        let mut selling = fixture::room(60);
+        selling.sell(5000.try_into().unwrap());
+        selling.ends = Some(OPENS);
+        let before = OPENS - Duration::from_mins(5);
+        let (backup, _) = written(fixture::room(60), before);
+        let (replaced, described) = written(selling.clone(), before);
+        assert!(
+            described.starts_with("sale, on, 60 a minute, 5,000 left of a stock of 5,000, 0 "),
+            "{described}"
+        );
+        let said = FileInPlace::Room(replaced).consequence(&backup, before);
+        assert!(
+            said.contains("; the backup has no stock, so nothing limits how many are let in: "),
+            "{said}"
+        );
+        assert!(said.ends_with("; the room no longer ends by itself at 2027-03-05 11:00:00 UTC"), "{said}");
+
+        let [(backup, _), (replaced, _)] = [(); 2].map(|()| written(selling.clone(), before));
+        let said = FileInPlace::Room(replaced).consequence(&backup, before);
+        let kept = "; whoever was let in since counts for the backup's stock; the room ends by itself at ";
+        assert!(said.contains(kept) && !said.contains("no longer"), "{said}");
     }
 
     #[test]

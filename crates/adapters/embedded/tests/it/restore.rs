@@ -1,5 +1,6 @@
 //! A backup in the place of a file: what it takes from that.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use waitroom::ports::{
 };
 use waitroom::{
     AuditNote, AuditSubject, AuditedChange, Author, KeptReport, LineTotals, Place, Plan, Rate, Room, SliceId,
-    Timestamp,
+    Stock, Timestamp,
 };
 
 use crate::support::TestStore;
@@ -117,23 +118,59 @@ fn a_line_that_is_replaced_has_a_closing_record() {
     assert_eq!((last.at, last.epoch, last.joined, last.waiting), (ends, epoch, 2, 2));
 }
 
+/// Orders a stock.
+fn sell(test: &TestStore, size: u32) -> Stock {
+    let sell = move |room: &mut Room| room.sell(size.try_into().unwrap());
+    let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
+    let (_, selling) = block_on(test.store.change("set how many more are let in", note, sell)).unwrap();
+    selling.stock.unwrap()
+}
+
+fn admit(test: &TestStore, stock: Stock, tickets: RangeInclusive<u64>) -> Vec<Option<Admitted>> {
+    let admissions = tickets.map(|ticket| (visitor(ticket).token, admission(ticket, 1))).collect();
+    block_on(test.store.admit_from(stock, admissions)).unwrap()
+}
+
 #[test]
 fn what_was_taken_of_a_stock_since_the_backup_is_not_taken_again() {
     let test = TestStore::new();
-    let sell = |room: &mut Room| room.sell(5.try_into().unwrap());
-    let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
-    let (_, selling) = block_on(test.store.change("set how many more are let in", note, sell)).unwrap();
-    let stock = selling.stock.unwrap();
-    let admit = |test: &TestStore, tickets: std::ops::RangeInclusive<u64>| {
-        let admissions = tickets.map(|ticket| (visitor(ticket).token, admission(ticket, 1))).collect();
-        block_on(test.store.admit_from(stock, admissions)).unwrap()
-    };
+    let stock = sell(&test, 5);
     let backup = Backup::of(&test);
-    admit(&test, 1..=3);
+    admit(&test, stock, 1..=3);
     backup.restore(&test).unwrap();
     let test = backup.opened();
     assert_eq!((block_on(test.store.left(stock)).unwrap(), test.store.status().left), (2, Some(2)));
-    assert_eq!(admit(&test, 4..=6), [Some(Admitted::Now), Some(Admitted::Now), None]);
+    assert_eq!(admit(&test, stock, 4..=6), [Some(Admitted::Now), Some(Admitted::Now), None]);
+}
+
+#[test]
+fn whoever_counted_for_a_later_stock_counts_for_that_of_the_backup() {
+    let test = TestStore::new();
+    let stock = sell(&test, 5);
+    let backup = Backup::of(&test);
+    admit(&test, stock, 1..=3);
+    let corrected = sell(&test, 2);
+    admit(&test, corrected, 4..=4);
+    backup.restore(&test).unwrap();
+    let test = backup.opened();
+    assert_eq!(block_on(test.store.left(stock)).unwrap(), 1);
+    assert!(sell(&test, 2).order > corrected.order, "whoever was let in then counts for no other");
+}
+
+#[test]
+fn a_stock_that_an_undo_brings_back_knows_who_was_let_in() {
+    let test = TestStore::new();
+    block_on(test.store.change_room("pause", None, Room::pause)).unwrap();
+    let backup = Backup::of(&test);
+    let stock = sell(&test, 5);
+    admit(&test, stock, 1..=3);
+    backup.restore(&test).unwrap();
+    let test = backup.opened();
+    let taken_back = block_on(test.store.entries(1)).unwrap().remove(0);
+    let undo = taken_back.change.reverted().unwrap();
+    let undone = block_on(test.store.change_room("undo", None, move |room| _ = undo.apply(room)));
+    assert_eq!(undone.unwrap().1.stock, Some(stock));
+    assert_eq!(block_on(test.store.left(stock)).unwrap(), 2);
 }
 
 /// Without it, the history would say that the order of since is still in force, and a report that the throttle lowered the rate.
