@@ -11,7 +11,8 @@
 //! - the mark of a rehearsal whose visitors are in line;
 //! - numbers of plans above all that were used since, because guards report who came by them;
 //! - the latest report of each guard, because the first window is planned before any guard reports again;
-//! - the history, with a closing record of the line that ends by this, and the audit trail and the keys if they are the backup's, which have only grown.
+//! - the history, with a closing record of the line that ends by this;
+//! - the audit trail and the keys, if they are the backup's, which have only grown; with them the report key of the guards.
 //!
 //! All of it is in the new file before that gets the name of the old one.
 
@@ -165,6 +166,8 @@ fn merge_tables(
     tables.write(single::NEXT_TICKET, &counts.next_ticket)?;
     take_reports(tables, from)?;
     if take_keys(tables, from, is_same_room)? {
+        // Guards report by it, and one that was replaced may have leaked.
+        room.report_key.clone_from(&other.report_key);
         note_restore(tables, &other, &room, now)?;
     }
     tables.write(single::ROOM, &room)?;

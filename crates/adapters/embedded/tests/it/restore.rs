@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use embedded::{BackupError, EmbeddedStore, Restored};
 use futures_executor::block_on;
-use pass::GuardReport;
+use pass::{GuardReport, ReportKeyDigest};
 use port_contracts::slices::plan_from;
 use port_contracts::visitor::{admission, visitor};
 use tempfile::TempDir;
@@ -237,6 +237,21 @@ fn what_guards_reported_since_the_backup_is_known() {
     let expected = block_on(test.store.reports()).unwrap();
     backup.restore(&test).unwrap();
     assert_eq!(block_on(backup.opened().store.reports()).unwrap(), expected);
+}
+
+#[test]
+fn a_report_key_that_was_replaced_since_the_backup_stays_replaced() {
+    let test = TestStore::new();
+    let replace = |key: &str| {
+        let digest = ReportKeyDigest::stored(key);
+        let set = move |room: &mut Room| room.report_key = Some(digest);
+        block_on(test.store.change_room("replace the report key", None, set)).unwrap().1
+    };
+    replace("old");
+    let backup = Backup::of(&test);
+    let expected = replace("new").report_key.clone();
+    backup.restore(&test).unwrap();
+    assert_eq!(backup.opened().store.kept_room().report_key, expected);
 }
 
 /// Writes the plan that is due. Returns it.
