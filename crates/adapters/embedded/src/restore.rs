@@ -5,6 +5,7 @@
 //!
 //! - every admission: whoever has one isn't in line again;
 //! - everybody in line of the same epoch, behind those of the backup, in their order;
+//! - who of that line came for their pass, and the calls for help from it;
 //! - the higher counts of the epoch, and numbers that continue after the highest that was given;
 //! - everybody who was let in since, as taken of the backup's stock, whichever stock they counted for;
 //! - what was taken of every other stock, because an `undo` may bring one back, and numbers of orders above all that were used;
@@ -32,9 +33,9 @@ use crate::keys::record;
 use crate::line::{self, LineEnd};
 use crate::shared::{is_full, unreadable};
 use crate::tables::{
-    ADMISSION, AUDIT, CLOSING, ClosingRecord, EXPIRY, JOINED_AT, LINE, LONGEST_WAIT, MINUTE, PLAN, SINGLE,
-    SLICE, STOCK, TableError, Tables, decode_waiting, from_json, joined_at, open_if_any, read_single,
-    record_slices, single, take_over, to_json, unrecorded,
+    ADMISSION, ARRIVAL, AUDIT, CAME, CLOSING, ClosingRecord, EXPIRY, HELP, JOINED_AT, LINE, LONGEST_WAIT,
+    MINUTE, PLAN, SINGLE, SLICE, STOCK, TableError, Tables, decode_waiting, from_json, joined_at,
+    open_if_any, read_single, record_slices, single, take_over, to_json, unrecorded,
 };
 use crate::{BackedUp, BackupError, EmbeddedStore, builder};
 
@@ -148,6 +149,8 @@ fn merge_tables(
     take_over(from, LONGEST_WAIT, tables.longest_wait()?)?;
     if is_same_line {
         counts.raise_to(&later);
+        take_over(from, ARRIVAL, tables.arrival()?)?;
+        take_over(from, HELP, tables.help()?)?;
         // The visitors of a rehearsal are those who joined since.
         room.rehearsal = other.rehearsal.or(room.rehearsal);
     } else {
@@ -329,18 +332,27 @@ fn append_line(
     Ok(appended)
 }
 
-/// A window of the backup may still run. So its slices know whom they have released since, and that all of those are counted.
+/// A window of the backup may still run. So its slices know whom they have released since, and that all of those are counted. Who came
+/// of them is counted with them.
 fn take_slices(
     tables: &mut Tables<'_>,
     from: &ReadTransaction,
     is_same_line: bool,
 ) -> Result<(), TableError> {
     let last_plan = tables.plan()?.last()?.map(|(number, _)| number.value());
-    if let (true, Some(last_plan), Some(slices)) = (is_same_line, last_plan, open_if_any(from, SLICE)?) {
+    if let Some(last_plan) = last_plan.filter(|_| is_same_line) {
         // Those of later plans have no plan here, and so no sweep would find them.
-        for slice in slices.range(..=(last_plan, u16::MAX))? {
-            let (key, record) = slice?;
-            tables.slice()?.insert(key.value(), record.value())?;
+        if let Some(slices) = open_if_any(from, SLICE)? {
+            for slice in slices.range(..=(last_plan, u16::MAX))? {
+                let (key, record) = slice?;
+                tables.slice()?.insert(key.value(), record.value())?;
+            }
+        }
+        if let Some(counts) = open_if_any(from, CAME)? {
+            for count in counts.range(..=last_plan)? {
+                let (plan, came) = count?;
+                tables.came()?.insert(plan.value(), came.value())?;
+            }
         }
     }
     record_slices(tables.slice()?)

@@ -7,16 +7,17 @@ use std::time::Duration;
 use embedded::{BackupError, EmbeddedStore, Restored};
 use futures_executor::block_on;
 use pass::{GuardReport, ReportKeyDigest};
-use port_contracts::slices::plan_from;
+use port_contracts::slices::{plan_from, progress};
 use port_contracts::visitor::{admission, visitor};
 use tempfile::TempDir;
 use waitroom::ports::{
-    ActiveVisitors, Admissions, Admitted, AuditTrail, ConsumerRun, EntryCount, GuardReports, LineBack,
-    MinuteLog, Plans, RoomAdmin, RoomReader, Slices, StockCount, Taken, TicketCounter,
+    ActiveVisitors, Admissions, Admitted, AuditTrail, ConsumerRun, EntryCount, GuardReports, HelpCalls,
+    LineBack, MinuteLog, Plans, RoomAdmin, RoomReader, Slices, StockCount, Taken, TicketCounter,
+    TurnoutCount,
 };
 use waitroom::{
-    AuditNote, AuditSubject, AuditedChange, Author, KeptReport, LineTotals, Place, Plan, Rate, Room, SliceId,
-    Stock, Timestamp,
+    AuditNote, AuditSubject, AuditedChange, Author, HelpCall, HelpCode, KeptReport, LineTotals, Place, Plan,
+    Rate, Room, SliceId, Stock, Timestamp, Turnout, Window,
 };
 
 use crate::support::TestStore;
@@ -317,4 +318,30 @@ fn a_window_that_runs_is_released_once() {
     assert_eq!(block_on(test.store.take(slice, ConsumerRun(2))).unwrap(), Taken::Here { released: 2 });
     test.time.pass(MINUTE / 3);
     assert_eq!(plan(&test).window.start, running.window.end);
+}
+
+/// Otherwise they would seem missing, and as many more be let in, or come twice; and nobody would know whose code it is.
+#[test]
+fn who_came_and_who_asked_for_help_since_the_backup_is_known() {
+    let test = TestStore::new();
+    let (running, slice) = (plan(&test), SliceId { plan: 1, index: 3 });
+    block_on(test.store.take(slice, ConsumerRun(1))).unwrap();
+    for number in 1..=2 {
+        block_on(test.store.admit(visitor(number).token, admission(number, 1))).unwrap();
+    }
+    block_on(test.store.record(slice, progress(2, 2))).unwrap();
+    let backup = Backup::of(&test);
+    let came = |test: &TestStore| block_on(test.store.note_came(visitor(1).token, slice)).unwrap();
+    assert!(came(&test));
+    let [code, ..] = HelpCode::of(visitor(3).token);
+    let call = HelpCall { code, place: visitor(3), at: test.time.now() };
+    assert!(block_on(test.store.note_call(call)).unwrap());
+    backup.restore(&test).unwrap();
+
+    let test = backup.opened();
+    assert!(!came(&test), "they came before");
+    let ended = Window { end: running.window.end + MINUTE, ..running.window };
+    let turnout = block_on(test.store.turnout(ended)).unwrap();
+    assert_eq!(turnout, Turnout { came: 1, released: 2 });
+    assert_eq!(block_on(test.store.call(code)).unwrap(), Some(call));
 }
