@@ -145,7 +145,15 @@ fn a_line_that_was_reset_comes_back() {
     let (directory, _) = room.interrupt();
     let (restored, said) = restore(&directory, &file);
     assert!(
-        said.contains("the line was reset since the backup: the 1 who wait now lose their places"),
+        said.contains(
+            "the line was reset since the backup: the 1 who wait now lose their places and join again, behind the 5 of the backup"
+        ),
+        "{said}"
+    );
+    assert!(
+        said.contains(
+            "; 1 joined the new line, and whoever of them had a place in the backup's has it no longer"
+        ),
         "{said}"
     );
     assert!(

@@ -29,7 +29,6 @@ impl RoomFile {
 
     /// What becomes of visitors when the backup takes this one's place.
     fn consequence(&self, backup: &Self) -> String {
-        let Some(joined) = self.store.joined_in(backup.room.epoch) else { return NOTHING_KNOWN.into() };
         let stock =
             backup.room.stock.map_or("", |_| "; whoever was let in since counts for the backup's stock");
         if self.room.epoch == backup.room.epoch {
@@ -42,6 +41,18 @@ impl RoomFile {
                  message and state are as they were in the backup{rehearsal}{stock}"
             );
         }
+        // A page that asks after a reset joins at once, and its new place overwrites the old one.
+        let anew = match self.store.joined_so_far() {
+            0 => String::new(),
+            joined => format!(
+                "; {} joined the new line, and whoever of them had a place in the backup's has it no longer, so nobody comes when \
+                 it's released: if those are more than a few, keep the new line",
+                words::count(joined)
+            ),
+        };
+        let Some(joined) = self.store.joined_in(backup.room.epoch) else {
+            return format!("{NOTHING_KNOWN}{anew}");
+        };
         let between = match joined.saturating_sub(backup.store.joined_so_far()) {
             0 => String::new(),
             between => format!(
@@ -50,10 +61,10 @@ impl RoomFile {
                 words::count(between)
             ),
         };
+        let [waiting, old] = [self, backup].map(|file| words::count(file.store.status().waiting));
         format!(
-            "the line was reset since the backup: the {} who wait now lose their places and join again, those of the backup \
-             wait again, and nobody who was released from that line since is released again{between}{stock}",
-            words::count(self.store.status().waiting)
+            "the line was reset since the backup: the {waiting} who wait now lose their places and join again, behind the {old} of \
+             the backup, and nobody who was released from that line since is released again{between}{anew}{stock}"
         )
     }
 
