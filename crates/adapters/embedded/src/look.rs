@@ -10,13 +10,15 @@ use std::io;
 use std::ops::{Bound, Range};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 use redb::backends::FileBackend;
-use redb::{BackendError, StorageBackend};
+use redb::{BackendError, Database, ReadableDatabase, ReadableTable, StorageBackend};
+use serde::Deserialize;
 use waitroom::{Timestamp, ValveSchedule};
 
+use crate::tables::{AUDIT, CLOSING, MINUTE, TableError, from_json, open_if_any};
 use crate::{EmbeddedStore, OpenError, builder, shared};
 
 impl EmbeddedStore {
@@ -31,9 +33,13 @@ impl EmbeddedStore {
         let open = move || builder().create_with_backend(medium.clone());
         let database = open().map_err(|error| failed(error.into()))?;
         let room = shared::stored_room(&database).map_err(|error| failed(shared::unreadable(error)))?;
-        drop(database);
         let room = room.ok_or_else(|| OpenError::NoRoom(file.into()))?;
-        let stopped_at = last_write(file).map_err(|error| failed(error.into()))?;
+        let recorded = last_record(&database).map_err(|error| failed(shared::unreadable(error)))?;
+        drop(database);
+        let written = last_write(file).map_err(|error| failed(error.into()))?;
+        // The file of a room that was copied has the time of that.
+        let is_copied = |recorded: &Timestamp| written.since(*recorded) > RECORDED_WITHIN;
+        let stopped_at = recorded.filter(is_copied).unwrap_or(written);
         // Nobody commits.
         let (now, lead_time) = (move || stopped_at, ValveSchedule::LEAD_TIME_IN_ONE_PROCESS);
         let (store, _) = Self::new(Box::new(open), Box::new(now), lead_time, room, None).map_err(failed)?;
@@ -41,7 +47,29 @@ impl EmbeddedStore {
     }
 }
 
-/// When the file was written last: its room ran until then, and wrote a record at least every minute.
+/// A room that runs writes a record each minute, unless that fails for a moment.
+const RECORDED_WITHIN: Duration = Duration::from_mins(2);
+
+/// The instant of the latest record: of a minute, of a line that ended, or of an order.
+fn last_record(database: &Database) -> Result<Option<Timestamp>, TableError> {
+    #[derive(Deserialize)]
+    struct DatedRecord {
+        at: Timestamp,
+    }
+
+    let from = database.begin_read()?;
+    let mut latest = None;
+    for table in [MINUTE, CLOSING, AUDIT] {
+        let Some(records) = open_if_any(&from, table)? else { continue };
+        if let Some((_, record)) = records.last()? {
+            let DatedRecord { at } = from_json(record.value(), "record")?;
+            latest = latest.max(Some(at));
+        }
+    }
+    Ok(latest)
+}
+
+/// When the file was written last.
 fn last_write(file: &Path) -> io::Result<Timestamp> {
     let written = fs::metadata(file)?.modified()?;
     let since = written.duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -1,7 +1,8 @@
 //! Backups, written while the store is in use.
 
+use std::fs::File;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use embedded::{BackedUp, BackupError, EmbeddedStore};
 use futures_executor::block_on;
@@ -10,7 +11,7 @@ use tempfile::TempDir;
 use waitroom::ports::{
     Admissions, Delivery, LineBack, LineFront, LineLength, RoomReader, ThrottleStore, TicketCounter,
 };
-use waitroom::{Rate, Ticket};
+use waitroom::{AuditNote, AuditSubject, Author, Rate, Room, Ticket};
 
 use crate::support::{TestStore, room};
 
@@ -88,6 +89,24 @@ fn a_backup_never_overwrites_a_file() {
     assert!(matches!(error, BackupError::Create(..)), "{error:?}");
     assert_eq!(error.to_string(), format!("could not create the file {}", path.display()));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
+}
+
+/// An old one that was fetched from elsewhere would seem new.
+#[test]
+fn a_backup_that_was_copied_is_as_old_as_before() {
+    let (test, backup) = (TestStore::new(), tempfile::tempdir().unwrap());
+    let (path, now) = (backup.path().join("noon.redb"), test.time.now());
+    let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
+    block_on(test.store.change_room("pause", Some(note), Room::pause)).unwrap();
+    test.store.back_up(&path).unwrap();
+    let written = |after: Duration| {
+        let file = File::options().write(true).open(&path).unwrap();
+        file.set_modified(UNIX_EPOCH + Duration::from_millis(now.as_millis()) + after).unwrap();
+        EmbeddedStore::look_at(&path).unwrap().1
+    };
+    assert_eq!(written(Duration::from_hours(2)), now);
+    let minute = Duration::from_mins(1);
+    assert_eq!(written(minute), now + minute, "it has no record of a minute that is not over");
 }
 
 #[test]
