@@ -395,7 +395,7 @@ mod tests {
             )
         );
         let (everybody, command, because) = mend(answering("503 Service Unavailable"), guard);
-        assert!(!everybody && command.contains("status beekeeper"), "{because}");
+        assert!(!everybody && command.contains("journalctl"), "{because}");
         let (everybody, command, because) = mend(nobody(), guard);
         assert!(
             !everybody && command.ends_with("restart beekeeper"),
