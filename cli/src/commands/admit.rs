@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use super::change;
 use crate::arguments::VisitorByCode;
 use crate::printer::say;
 use crate::room::RoomHandle;
@@ -10,8 +11,8 @@ use crate::runtime::block_on;
 pub(crate) fn run(VisitorByCode { which, code }: &VisitorByCode, json: bool) -> Result<()> {
     block_on(async {
         let room = RoomHandle::find(which).await?.room;
-        let visitor = room.admit(*code).await?;
+        let visitor = change::unless_interrupted(&room, room.admit(*code)).await?;
         let told = if json { serde_json::to_string(&visitor)? } else { visitor.line(room.transport.now()) };
-        Ok(say(&told)?)
+        change::answered(say(&told))
     })
 }

@@ -1,5 +1,7 @@
+use std::io;
+
 use anyhow::{Context, Result};
-use control::{ChangedRoom, OperatedRoom, Order, TypedTime};
+use control::{ChangedRoom, ControlError, OperatedRoom, Order, TypedTime};
 use serde_json::json;
 use waitroom::{Notice, Timestamp};
 
@@ -22,25 +24,37 @@ pub(crate) fn asked(which: &Which, json: bool, yes: bool, command: Order) -> Res
 }
 
 pub(crate) async fn order(room: &OperatedRoom, json: bool, command: Order) -> Result<ChangedRoom> {
-    let changed = tokio::select! {
-        changed = room.change(command.clone()) => changed?,
-        interrupted = tokio::signal::ctrl_c() => {
-            interrupted?;
-            let told = format!("interrupted: {} may have got the order, or will in a moment", room.name);
-            return Err(Failure::new(Exit::Interrupted, told).advising(LOOK_FIRST).into());
-        }
-    };
+    let changed = unless_interrupted(room, room.change(command.clone())).await?;
     let told = if json {
         let (before, after) = (&changed.before, &changed.after);
         vec![json!({ "before": before, "after": after, "in_force": changed.in_force() }).to_string()]
     } else {
         changed.told(&command, room.transport.now())
     };
-    // Whoever reads only the error gives the order again.
-    told.iter()
-        .try_for_each(|change| say(change))
-        .context("the order was carried out, but its answer could not be printed")?;
+    answered(told.iter().try_for_each(|change| say(change)))?;
     Ok(changed)
+}
+
+/// Waits for what a room answers to an order, unless Ctrl-C comes first.
+pub(crate) async fn unless_interrupted<T>(
+    room: &OperatedRoom,
+    answer: impl Future<Output = Result<T, ControlError>>,
+) -> Result<T> {
+    tokio::select! {
+        // It is listened for before the order is sent.
+        biased;
+        interrupted = tokio::signal::ctrl_c() => {
+            interrupted?;
+            let told = format!("interrupted: {} may have got the order, or will in a moment", room.name);
+            Err(Failure::new(Exit::Interrupted, told).advising(LOOK_FIRST).into())
+        }
+        answer = answer => Ok(answer?),
+    }
+}
+
+/// How printing the answer to an order went. Whoever reads only that it failed gives the order again.
+pub(crate) fn answered(printed: io::Result<()>) -> Result<()> {
+    printed.context("the order was carried out, but its answer could not be printed")
 }
 
 /// Asks whether to go ahead, if an order does something to visitors that they may not like.

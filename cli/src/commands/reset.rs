@@ -29,13 +29,14 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
             }
         };
         let Reply::Reset { lost_places, before, after } = reply else { return Err(room.unexpected().into()) };
-        if json {
-            let reset = json!({ "lost_places": lost_places, "before": before, "after": after });
-            return Ok(say(&reset.to_string())?);
-        }
-        let who = words::things(lost_places, "visitor");
-        let places = if lost_places == 1 { "place" } else { "places" };
-        Ok(say(&format!("epoch: {before} -> {after}\n{who} lost their {places}"))?)
+        let told = if json {
+            json!({ "lost_places": lost_places, "before": before, "after": after }).to_string()
+        } else {
+            let who = words::things(lost_places, "visitor");
+            let places = if lost_places == 1 { "place" } else { "places" };
+            format!("epoch: {before} -> {after}\n{who} lost their {places}")
+        };
+        change::answered(say(&told))
     })
 }
 

@@ -2,8 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
-#[cfg(target_os = "linux")]
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use waitroom::Timestamp;
 use waitroom::ports::{Admissions, Clock};
 
 use crate::crowd::{ask, authority};
-use crate::support::{Home, Local, Sleeper, operate, text};
+use crate::support::{Home, Local, Sleeper, closed_pipe, operate, signal, text};
 
 /// When an order has its full effect, and for how long the release is counted then.
 const FULL_EFFECT: Duration = Duration::from_secs(2);
@@ -304,18 +303,60 @@ fn a_room_opens_by_itself_also_after_a_restart() {
 #[test]
 #[cfg(target_os = "linux")]
 fn an_order_whose_answer_cannot_be_printed_is_told_to_be_carried_out() {
-    let room = Local::start(&[]);
-    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let room = Local::start(&["--active-visitors", "5"]);
+    for order in [&["set-rate", "50"][..], &["reset", "--yes"], &["keys", "rotate"], &["keys", "guard"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_beekeeper"));
+        command.args(order).args(["--local", "--data"]).arg(room.directory.path()).stdout(full);
+        let output = command.output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let told = "error: the order was carried out, but its answer could not be printed: ";
+        assert!(said.contains(told), "{order:?}: {said}");
+    }
+    assert!(text(&room.command(&["status", "--local"]).stdout).contains("50 a minute"));
+}
+
+/// Unlike another answer, whoever stops reading has lost it.
+#[test]
+fn a_key_for_the_guards_that_nobody_reads_is_an_error() {
+    let room = Local::start(&["--active-visitors", "5"]);
     let mut order = Command::new(env!("CARGO_BIN_EXE_beekeeper"));
-    order.args(["set-rate", "50", "--local", "--data"]).arg(room.directory.path()).stdout(full);
+    order.args(["keys", "guard", "--local", "--data"]).arg(room.directory.path()).stdout(closed_pipe());
     let output = order.output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(
-        said.starts_with("error: the order was carried out, but its answer could not be printed: "),
-        "{said}"
-    );
-    assert!(text(&room.command(&["status", "--local"]).stdout).contains("50 a minute"));
+    assert!(said.ends_with("the one before counts no more: run this again\n"), "{said}");
+}
+
+/// A room that takes an order, and is slow to answer.
+#[test]
+fn whoever_interrupts_an_order_is_told_that_the_room_may_have_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let listener = UnixListener::bind(directory.path().join("control.sock")).unwrap();
+    let taken = || {
+        let (mut order, _) = listener.accept().unwrap();
+        BufReader::new(&mut order).read_line(&mut String::new()).unwrap();
+        order
+    };
+    for order in [
+        &["keys", "rotate", "sale"][..],
+        &["keys", "guard", "sale", "--yes"],
+        &["admit", "sale", "0123-4567"],
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_beekeeper"));
+        command.args(order).args(["--local", "--data"]).arg(directory.path());
+        let interrupted = command.stderr(Stdio::piped()).spawn().unwrap();
+        // It's asked for its name first, and needn't answer.
+        drop(taken());
+        let unanswered = taken();
+        signal(&interrupted, "-INT");
+        let output = interrupted.wait_with_output().unwrap();
+        drop(unanswered);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(5), "{order:?}: {said}");
+        assert!(said.starts_with("error: interrupted: sale may have got the order"), "{order:?}: {said}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Runs the built program: its port, its control socket, its terminal.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, PipeWriter, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
 use std::sync::{Arc, Mutex, mpsc};
@@ -409,6 +409,11 @@ impl Sleeper {
 
 pub(crate) fn operate(directory: &Path, arguments: &[&str]) -> Output {
     Command::new(BEEKEEPER).args(arguments).arg("--data").arg(directory).output().unwrap()
+}
+
+/// The output of a program whose reader is gone.
+pub(crate) fn closed_pipe() -> PipeWriter {
+    std::io::pipe().unwrap().1
 }
 
 pub(crate) fn text(bytes: &[u8]) -> String {
