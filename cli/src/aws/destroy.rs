@@ -34,7 +34,9 @@ async fn destroyed(destroy: &Destroy, json: bool, yes: bool, begun: &AtomicBool)
     if yes {
         note(&consequence);
     } else {
-        ask::confirm(&consequence, &format!("Remove the room {} permanently?", destroy.name))?;
+        let (name, Account { id, region, .. }) = (&destroy.name, &account);
+        let question = format!("Remove the room {name} in {region} of the account {id} permanently?");
+        ask::confirm(&consequence, &question)?;
     }
     let kept = if destroy.no_report { None } else { keep_report(&account, destroy).await? };
     begun.store(true, Ordering::Relaxed);

@@ -32,8 +32,9 @@ pub(super) fn run(deploy: &Deploy, folder: &Path, json: bool) -> Result<()> {
     say(&files.join("\n"))?;
     let consumers = Reservation::for_rate(config.most_at(config.rate)).consumers;
     note(&format!(
-        "Deploy them in {region} as the stack and with the tag that {} names: docs/pipelines.md shows how. The account was \
-         not asked, so ReservedConsumers is 0; if it has functions to spare, set {consumers}.",
+        "Deploy them in {region} as the stack and with the tag that {} names: docs/pipelines.md shows how. Then write \
+         account = \"…\" into the room's configuration file. The account was not asked, so ReservedConsumers is 0; if it has \
+         functions to spare, set {consumers}.",
         PipelineFile::STACK
     ));
     Ok(())

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use cloud::{Access, Account};
 use config::RoomConfig;
 use rooms::{ConfigFolder, Deployed, ListedLine, PATIENCE, UnknownRoom, custom_page};
@@ -96,10 +96,10 @@ pub(crate) async fn room_at(is_meant: impl Fn(&Url) -> bool) -> Result<(Option<R
     let mut unasked = Vec::new();
     for name in folder.names()? {
         let asked = async {
-            // A room without an account was never deployed from here.
-            let Some(config) = folder.find(&name)?.filter(|config| config.account.is_some()) else {
+            let Some(config) = folder.find(&name)?.filter(|config| config.region.is_some()) else {
                 return Ok(None);
             };
+            ensure!(config.account.is_some(), "it wasn't deployed from here, so its file has no account");
             let found = deployed(&config).await?;
             let status = found.room.status().await?;
             anyhow::Ok(is_meant(status.room.url.as_url()).then_some(found))

@@ -111,6 +111,7 @@ mod tests {
             ("hung", room(Some(here(true, None, None)), Some(Deployed::Yes(None)))),
             ("old", room(Some(here(true, None, line(RoomState::Off, 0))), None)),
             ("spring-sale", room(Some(here(false, None, None)), Some(Deployed::No))),
+            ("spring-shop", room(None, Some(Deployed::NotFromHere))),
             ("summer", room(None, Some(Deployed::Yes(line(RoomState::Paused, 9120))))),
         ];
         rooms.into_iter().map(|(name, room)| (name.parse().unwrap(), room)).collect()
@@ -127,6 +128,7 @@ demo         port 8080, on, 3 waiting  -
 hung         running, does not answer  eu-central-1, deployed
 old          running, off, 0 waiting   -
 spring-sale  not running               eu-central-1, not deployed
+spring-shop  -                         eu-central-1, not deployed from here
 summer       -                         eu-central-1, deployed, paused, 9120 waiting
 "]]
         );

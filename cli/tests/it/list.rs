@@ -42,7 +42,7 @@ fn rooms_here_and_configured_rooms_are_listed() {
          ale          not running                    -\n\
          brew         port {port}, paused, 2 waiting  -\n\
          broken       -                              invalid file; see: beekeeper config broken\n\
-         spring-sale  -                              eu-central-1, not deployed\n"
+         spring-sale  -                              eu-central-1, not deployed from here\n"
         )
     );
     assert_eq!(home.printed(&["list", "--names"]), "ale\nbrew\nbroken\nspring-sale\n");
@@ -52,7 +52,7 @@ fn rooms_here_and_configured_rooms_are_listed() {
     });
     assert_eq!(listed[1], json!({ "name": "brew", "here": here, "aws": null }));
     assert!(listed[2]["error"].as_str().unwrap().contains("rate: a rate is"), "{listed}");
-    let aws = json!({ "region": "eu-central-1", "deployed": "no" });
+    let aws = json!({ "region": "eu-central-1", "deployed": "unknown" });
     let sale =
         json!({ "name": "spring-sale", "here": null, "path": "~/beekeeper/spring-sale.toml", "aws": aws });
     assert_eq!(listed[3], sale);

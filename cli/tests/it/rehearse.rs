@@ -379,10 +379,16 @@ fn a_room_of_somebody_else_gets_no_request() {
     // It runs, and is not in the data directory of this user.
     let (room, home) = (Local::start(&[]), Home::new());
     home.write("autumn", "rate = 'fast'");
+    let piped = "title = 'Sale'\nregion = 'eu-central-1'\nshop = 'https://shop.example'\nrate = 60\n";
+    home.write("spring-sale", piped);
     let (code, error) = home.refused(&["rehearse", &room.url, "--yes"]);
     assert_eq!(code, 3);
     assert!(error.contains("is not the URL of a room of yours, so nothing was sent there"), "{error}");
     assert!(error.contains("could not ask autumn: ") && error.contains("autumn.toml is invalid"), "{error}");
+    assert!(
+        error.contains("; spring-sale: it wasn't deployed from here, so its file has no account"),
+        "{error}"
+    );
     assert_eq!(status(&room)["joined"], 0);
 }
 

@@ -67,6 +67,8 @@ impl ListedLine {
 #[derive(Debug)]
 pub enum Deployed {
     No,
+    /// Its file has no account that could be asked. A pipeline may have deployed it.
+    NotFromHere,
     /// The line is none if it could not be read.
     Yes(Option<ListedLine>),
     /// The account could not be asked.
@@ -74,7 +76,7 @@ pub enum Deployed {
 }
 
 /// Asks every room and every account at the same time. `service` is a room with a directory of its own. `on_aws` asks the account of
-/// a room that was deployed.
+/// a room that was deployed from here.
 pub async fn listed<A: Future<Output = Deployed> + Send + 'static>(
     folder: &ConfigFolder,
     service: Option<(RoomId, PathBuf)>,
@@ -96,12 +98,14 @@ pub async fn listed<A: Future<Output = Deployed> + Send + 'static>(
             Ok(Some(config)) => Ok(config),
             Err(error) => Err(error),
         };
-        // The first deployment writes the account into the file.
+        // The first deployment from here writes the account into the file.
         if let Some(config) = config.as_ref().ok().filter(|config| config.account.is_some()) {
             let (name, asked) = (name.clone(), on_aws(config.clone()));
             deployed.spawn(async move { (name, asked.await) });
         }
-        let configured = ConfiguredRoom { path: folder.path(&name), config, deployed: Deployed::No };
+        let has_region = config.as_ref().is_ok_and(|config| config.region.is_some());
+        let unasked = if has_region { Deployed::NotFromHere } else { Deployed::No };
+        let configured = ConfiguredRoom { path: folder.path(&name), config, deployed: unasked };
         rooms.entry(name).or_default().configured = Some(configured);
     }
     while let Some(found) = here.join_next().await {
@@ -153,6 +157,7 @@ impl ConfiguredRoom {
         let Ok(config) = &self.config else { return format!("invalid file; see: beekeeper config {name}") };
         let deployed = match &self.deployed {
             Deployed::No => "not deployed".into(),
+            Deployed::NotFromHere => "not deployed from here".into(),
             Deployed::Yes(None) => "deployed".into(),
             Deployed::Yes(Some(line)) => format!("deployed, {}", line.text()),
             Deployed::Unknown => "unknown".into(),
@@ -180,7 +185,7 @@ impl ListedRoom {
                 let (word, line) = match deployed {
                     Deployed::No => ("no", None),
                     Deployed::Yes(line) => ("yes", line.as_ref()),
-                    Deployed::Unknown => ("unknown", None),
+                    Deployed::NotFromHere | Deployed::Unknown => ("unknown", None),
                 };
                 listed["aws"] =
                     json!({ "region": config.region.as_ref().map(Region::as_str), "deployed": word });
@@ -251,7 +256,9 @@ mod tests {
         });
         let paused = Deployed::Yes(line(RoomState::Paused, 9120));
         assert_eq!(listed("summer", &configured(paused)), summer);
-        assert_eq!(listed("autumn", &configured(Deployed::Unknown))["aws"]["deployed"], "unknown");
+        for unknown in [Deployed::Unknown, Deployed::NotFromHere] {
+            assert_eq!(listed("autumn", &configured(unknown))["aws"]["deployed"], "unknown");
+        }
         let opening =
             ListedLine { state: RoomState::Paused, opens: Some(Timestamp::from_millis(7)), waiting: 1 };
         let mut to = json!({});

@@ -65,6 +65,8 @@ fn a_pipeline_creates_updates_and_removes_a_room() {
 
     let status = operator.done(&["status", "spring-sale", "--json"]).unwrap();
     assert_eq!(status["room"]["state"], "on", "{status}");
+    let listed = operator.done(&["list", "--json"]).unwrap();
+    assert_eq!(listed[0]["aws"]["deployed"], "unknown", "its file has no account yet: {listed}");
     let describe = "aws cloudformation describe-stacks --stack-name beekeeper-spring-sale --output json";
     let stack: Value = serde_json::from_str(&runs(describe)).unwrap();
     let outputs = stack["Stacks"][0]["Outputs"].as_array().unwrap();
