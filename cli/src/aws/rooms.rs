@@ -6,10 +6,10 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use cloud::{Access, Account};
 use config::RoomConfig;
-use rooms::{ConfigFolder, Deployed, ListedLine, PATIENCE, UnknownRoom, custom_page};
+use rooms::{ConfigFolder, Deployed, ListedLine, PATIENCE, UnknownRoom, custom_page, data};
 use tokio::time::timeout;
 use url::Url;
-use waitroom::Rate;
+use waitroom::{Rate, RoomId};
 
 use super::deployed::DeployedRoom;
 use crate::arguments::Which;
@@ -17,7 +17,8 @@ use crate::ending;
 use crate::exit::{Exit, Failure};
 use crate::printer::note;
 use crate::room::RoomHandle;
-use crate::unreached::or_here;
+use crate::service_room::ServiceRoom;
+use crate::unreached::{for_a_room_here, or_here};
 
 /// The account and region of a room.
 pub(crate) fn access(config: &RoomConfig) -> Result<Access> {
@@ -38,7 +39,21 @@ pub(crate) async fn room(which: &Which) -> Result<Option<RoomHandle>> {
     if which.here.is_meant() {
         return Ok(None);
     }
-    deployed(&config_of(which)?).await.map(Some)
+    let config = config_of(which)?;
+    deployed(&config).await.map(Some).map_err(|error| perhaps_here(error, &config.room))
+}
+
+/// The error for a room that isn't found on AWS. One of this name on this machine may be meant.
+fn perhaps_here(error: anyhow::Error, name: &RoomId) -> anyhow::Error {
+    let running = data::running();
+    if !running.contains(name) && ServiceRoom::of_this_machine().is_none_or(|service| service.name != *name) {
+        return error;
+    }
+    let advice = match ending::advice(&error) {
+        Some(advice) => or_here(&advice, Some(name)),
+        None => for_a_room_here(&running),
+    };
+    Failure::new(ending::exit(&error), format!("{error:#}")).advising(advice).into()
 }
 
 /// The room that has this configuration.

@@ -417,6 +417,22 @@ fn advice_names_the_rooms_that_run() {
 }
 
 #[test]
+fn whoever_leaves_out_local_for_a_room_with_a_file_is_told() {
+    let home = Home::new();
+    let _brew = Local::start_at_home(&home, "brew");
+    let file = "title = \"Brew\"\nshop = \"https://shop.example\"\nrate = 60\n";
+    for (region, code) in [("", 2), ("region = \"eu-central-1\"\n", 4)] {
+        home.write("brew", &format!("{file}{region}"));
+        let output =
+            home.command(&["pause", "brew"]).env("AWS_EC2_METADATA_DISABLED", "true").output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        let hint = "; or for the room brew, which runs on this machine, use --local brew\n";
+        assert!(said.ends_with(hint), "{said}");
+    }
+}
+
+#[test]
 fn a_shop_that_is_the_room_itself_is_refused() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = free.local_addr().unwrap().port().to_string();
