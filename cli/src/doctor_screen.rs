@@ -50,17 +50,16 @@ impl DoctorScreen {
         .await;
     }
 
-    /// Prints the summary. An error if there is a problem.
+    /// Prints the summary. An error if there is a problem, also if the output was closed.
     pub(crate) fn end(self, examined: &Examined) -> Result<()> {
-        self.printed?;
         let report = DoctorReport::of(examined, self.checks);
-        if self.json {
-            say(&serde_json::to_string(&report)?)?;
-        }
+        let printed =
+            if self.json { say(&serde_json::to_string(&report)?).map_err(Into::into) } else { self.printed };
         if !report.ready {
             let advice = "do what stands below each problem, and run the command again";
             return Err(Failure::new(Exit::Failed, report.verdict()).advising(advice).into());
         }
+        printed?;
         if !self.json {
             let (verdict, colours) = (report.verdict(), Colours::of_output());
             say(&if report.has_warnings() { colours.yellow(&verdict) } else { colours.green(&verdict) })?;

@@ -39,7 +39,8 @@ async fn deployed(deploy: &Deploy, json: bool, yes: bool, begun: &AtomicBool) ->
         return Ok(say(&changed(&plan.action, changes.as_deref()))?);
     }
     if json {
-        say(&json!({ "event": "plan", "plan": plan }).to_string())?;
+        // If the output was closed, the deployment continues.
+        drop(say(&json!({ "event": "plan", "plan": plan }).to_string()));
     } else {
         note(&plan.document().text(readable_width()));
     }

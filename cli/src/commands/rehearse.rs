@@ -61,8 +61,7 @@ pub(crate) fn run(rehearse: &Rehearse, json: bool, yes: bool) -> Result<()> {
         if let (Err(_), Some(empty)) = (&ended, new_page) {
             drop(fs::remove_file(empty));
         }
-        let (report, done) = ended?;
-        done.and_then(|()| verdict(&report))
+        ended?
     })
 }
 
@@ -90,13 +89,14 @@ fn announce(planned: &PlannedRehearsal, yes: bool) -> Result<()> {
     ask::confirm(consequence, "Rehearse?")
 }
 
-/// Rehearses the room, and shows the report. Beside it is whether the room is reset and the report shown.
+/// Rehearses the room, and shows the report. Once there is one, the result within says what went wrong: the reset, a promise, or
+/// showing it.
 async fn rehearsed(
     rehearse: &Rehearse,
     target: RehearsalTarget,
     arrivals: Arrivals,
     json: bool,
-) -> Result<(RehearsalReport, Result<()>)> {
+) -> Result<Result<()>> {
     let RehearsalTarget { found, url, host } = target;
     // From here on, Ctrl-C ends the rehearsal and not the process.
     let interrupted = Arc::new(Notify::new());
@@ -125,7 +125,7 @@ async fn rehearsed(
         Some(showing) => showing.await.unwrap_or_else(|error| Err(error.into())),
         None => Ok(()),
     };
-    Ok((report, reset.map_err(failure).and(shown)))
+    Ok(reset.map_err(failure).and_then(|()| verdict(&report)).and(shown))
 }
 
 /// The error with its exit code and advice.

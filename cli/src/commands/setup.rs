@@ -60,7 +60,7 @@ fn set_up_nginx(arguments: &SetUpNginx, json: bool, yes: bool) -> Result<()> {
         certificate: arguments.certificate.as_deref(),
     };
     let plan = SetupPlan::of(add, &services)?;
-    show(&plan.changes, json)?;
+    show(&plan.changes, json);
     services.warnings.iter().chain(&plan.warnings).for_each(|warning| note(&format!("warning: {warning}")));
     if plan.changes.is_empty() {
         return tell(&plan, &services, "there is nothing to change", false, json);
@@ -145,7 +145,7 @@ fn undo(
     if kept.is_empty() {
         return done("there is nothing to undo", false);
     }
-    show(&changes, json)?;
+    show(&changes, json);
     if arguments.dry_run {
         return done("nothing was written", false);
     }
@@ -164,9 +164,9 @@ fn undo(
 }
 
 /// The changes on the screen. Scripts get the names of the files.
-fn show(changes: &[FileChange], json: bool) -> Result<()> {
+fn show(changes: &[FileChange], json: bool) {
     if json {
-        return Ok(());
+        return;
     }
     let colours = Colours::of_output();
     for FileChange { path, before, after } in changes {
@@ -177,11 +177,10 @@ fn show(changes: &[FileChange], json: bool) -> Result<()> {
                 Some(b'-') => colours.red(line),
                 _ => line.to_owned(),
             };
-            // Unlike text, a diff is not broken at the width of the terminal.
-            printer::write(format!("{line}\n").as_bytes())?;
+            // Unlike text, a diff is not broken at the width of the terminal. If the output was closed, the setup continues.
+            drop(printer::write(format!("{line}\n").as_bytes()));
         }
     }
-    Ok(())
 }
 
 fn tell(plan: &SetupPlan, services: &ShopServices, done: &str, is_written: bool, json: bool) -> Result<()> {

@@ -13,7 +13,7 @@ use http_contract::RoomUnderTest;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{Home, Local, text, web_server};
+use crate::support::{Home, Local, closed_pipe, text, web_server};
 
 /// What the doctor said.
 struct Diagnosis {
@@ -174,6 +174,12 @@ fn a_shop_that_does_not_answer_or_leads_back_is_a_problem() {
     assert!(said.contains("problem      shop "), "{said}");
     assert!(said.contains("20 of 20 requests failed, the last one: Connection refused"), "{said}");
     assert!(complaint.starts_with("error: demo is not ready: 1 problem, "), "{complaint}");
+    for format in [&[][..], &["--json"]] {
+        let mut unread = Command::new(env!("CARGO_BIN_EXE_beekeeper"));
+        unread.args(["doctor", "--local", "--data"]).arg(room.directory.path()).args(format);
+        let code = unread.stdout(closed_pipe()).output().unwrap().status.code();
+        assert_eq!(code, Some(1), "{format:?}");
+    }
 
     let other = Local::start(&["--shop", &shop("403 Forbidden", "403 Forbidden")]);
     let door = format!("{}/beekeeper", other.base());

@@ -10,7 +10,7 @@ use clock::SystemClock;
 use serde_json::Value;
 use waitroom::ports::Clock;
 
-use crate::support::{Home, Local, even_on_a_busy_machine, signal, text, web_server};
+use crate::support::{Home, Local, closed_pipe, even_on_a_busy_machine, signal, text, web_server};
 
 fn command(room: &Local, more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_beekeeper"));
@@ -148,6 +148,8 @@ fn a_shop_that_refuses_the_pass_fails_the_rehearsal() {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("failed: the shop let everybody in: 5 of 5 got no page there"), "{said}");
+    let mut unread = command(&room, &["--visitors", "5", "--enter-shop"]);
+    assert_eq!(unread.stdout(closed_pipe()).output().unwrap().status.code(), Some(1));
     let before_it = command(&room, &["--visitors", "5"]).output().unwrap();
     assert!(before_it.status.success(), "{}", text(&before_it.stderr));
 }

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::guard::Guard;
 use crate::hosting::{eventually, guards_report, is_reported};
-use crate::support::{Local, text};
+use crate::support::{Local, closed_pipe, text};
 
 const PAGE: &str = include_str!("../../../docs/one-machine.md");
 
@@ -703,6 +703,15 @@ fn a_setup_that_is_killed_is_put_back_by_the_next_run() {
     from_now_on("the shop is alone", || machine.arrives("/a") == "shop /app/a");
     assert!(!machine.folder.join("etc/beekeeper-guard.conf").exists());
     assert!(!machine.folder.join("kept").exists());
+}
+
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn a_setup_whose_changes_nobody_reads_is_carried_out() {
+    let machine = Machine::new();
+    let output = machine.command(&["--yes"]).stdout(closed_pipe()).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(machine.folder.join("etc/sites-enabled/zz-beekeeper.conf").exists());
 }
 
 #[test]
