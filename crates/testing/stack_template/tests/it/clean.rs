@@ -50,6 +50,18 @@ fn sam_validate_finds_nothing() {
     succeeds(sam().arg("validate").current_dir(workspace::root()));
 }
 
+/// By these, the commands of `beekeeper` find the room.
+#[test]
+fn whoever_deploys_with_sam_is_told_the_name_and_the_tag() {
+    let config = fs::read_to_string(workspace::root().join("samconfig.toml")).unwrap();
+    let deploys: Vec<_> = config.lines().filter(|line| line.contains("sam deploy ")).collect();
+    assert!(!deploys.is_empty() && !config.contains("\nstack_name"), "{config}");
+    for deploy in deploys {
+        let both = deploy.contains(" --stack-name beekeeper-") && deploy.contains(" --tags beekeeper:room=");
+        assert!(both, "{deploy}");
+    }
+}
+
 #[test]
 #[ignore = "needs sam and cfn-lint: cargo xtask test stack_template"]
 fn sam_build_unpacks_the_package_of_each_architecture() {
