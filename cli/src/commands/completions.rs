@@ -88,11 +88,11 @@ _beekeeper_rooms() {
     with_rooms.collect()
 }
 
-/// clap's script has no arguments. A backup's other argument is a file.
+/// clap's script has no arguments. Fish offers files too, where they may be meant.
 fn with_rooms_in_fish(script: String, commands: &[String]) -> String {
     let rooms = |command: &String| {
         let condition = fish_condition(command);
-        let no_files = if command == "backup" { "" } else { " -f" };
+        let no_files = if ["backup", "report", "restore"].contains(&command.as_str()) { "" } else { " -f" };
         format!(
             "complete -c beekeeper -n \"{condition}\"{no_files} -a \"(beekeeper list --names 2>/dev/null)\" -d Room\n"
         )
@@ -109,11 +109,13 @@ fn fish_condition(command: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::{Arg, ValueHint};
+
     use super::*;
 
     #[test]
     fn every_command_with_a_room_completes_its_name() {
-        let commands = commands_with_a_room();
+        let (program, commands) = (Arguments::command(), commands_with_a_room());
         for with_a_room in ["status", "set-rate", "local", "init", "backup", "keys list"] {
             assert!(commands.iter().any(|command| command == with_a_room), "{with_a_room} in {commands:?}");
         }
@@ -123,7 +125,15 @@ mod tests {
             assert_eq!(bash.matches(&words).count(), 1, "{command} in bash");
             let condition = format!("-n \"{}\"", fish_condition(command));
             let in_fish = fish.lines().filter(|line| line.contains("list --names"));
-            assert_eq!(in_fish.filter(|line| line.contains(&condition)).count(), 1, "{command} in fish");
+            let in_fish: Vec<_> = in_fish.filter(|line| line.contains(&condition)).collect();
+            let is_path = |argument: &Arg| argument.get_value_hint() == ValueHint::AnyPath;
+            let takes_path = program
+                .find_subcommand(command)
+                .is_some_and(|command| command.get_positionals().any(is_path));
+            // A report's one argument is a room or a file.
+            let takes_path = takes_path || command == "report";
+            let [line] = in_fish[..] else { panic!("{command}: {in_fish:?}") };
+            assert_eq!(line.contains(" -f "), !takes_path, "{line}");
         }
         assert_eq!(bash.matches("list --names").count(), commands.len());
         assert!(zsh.starts_with("#compdef beekeeper\n"));
