@@ -521,6 +521,7 @@ mod tests {
             for line in text.lines() {
                 let line = line.strip_prefix("$ ").unwrap_or(line);
                 let line = line.strip_prefix("docker compose exec room /").unwrap_or(line);
+                let line = &line.replace("docker compose run --rm room ", "beekeeper ");
                 let line = line.strip_prefix("sudo ").unwrap_or(line);
                 let command = line.strip_prefix("target/release/").unwrap_or(line);
                 if !command.starts_with("beekeeper ") || command.starts_with("beekeeper 0.") {

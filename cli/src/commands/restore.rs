@@ -98,7 +98,7 @@ fn refuse_running(directory: &Path, name: &RoomId) -> Result<()> {
     let stop = if ServiceRoom::is_in(directory) {
         format!("stop {name} first: {}", service_room::STOP)
     } else {
-        format!("stop {name} first, with Ctrl-C in its terminal")
+        format!("stop {name} first, with Ctrl-C in its terminal, or its container from outside")
     };
     let advice = format!("{stop}; every place is kept. Visitors can't join until it runs again");
     Err(Failure::new(Exit::Failed, runs).advising(advice).into())

@@ -332,7 +332,10 @@ fn what_is_not_to_be_replaced_stays() {
     let (code, said) = refused(directory, &[file, "--yes"]);
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("runs, and only the file of a stopped room is replaced"), "{said}");
-    assert!(said.contains("stop demo first, with Ctrl-C"), "{said}");
+    assert!(
+        said.contains("stop demo first, with Ctrl-C in its terminal, or its container from outside;"),
+        "{said}"
+    );
 
     let stopped = tempfile::tempdir().unwrap();
     let (code, said) = refused(stopped.path(), &[file, "sale", "--yes"]);
