@@ -85,7 +85,7 @@ fn everybody_passes_a_room_that_observes_and_it_says_what_the_line_would_have_be
     let room = Local::start(&["--rate", "60", "--minute", "60s"]);
     let client = Client::new(&room.url, "demo");
     let waits = client.cookie(&client.newcomer(&[]));
-    let said = text(&room.command(&["mode", "--local", "observe"]).stdout);
+    let said = text(&room.command(&["mode", "--local", "observe", "--yes"]).stdout);
     assert!(said.starts_with("mode: line -> observe; within seconds, everybody passes"), "{said}");
     eventually("nobody waits", || goes_straight_in(&client));
     assert_eq!(
