@@ -66,7 +66,7 @@ impl LocalStart {
             // Before anything is written, because nothing is kept of a room that is refused.
             refuse_own_door(&first, listens.port())?;
             if arguments.data.is_none()
-                && let Some(service) = ServiceRoom::of_this_machine()
+                && let Some(service) = ServiceRoom::of_this_machine().filter(ServiceRoom::has_run)
             {
                 // It would get the service's visitors, and give them places of its own.
                 let instead = format!("to start the service: {}", service_room::START);

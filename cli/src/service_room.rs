@@ -38,6 +38,11 @@ impl ServiceRoom {
         Self::of_this_machine().is_some_and(|service| service.data == directory)
     }
 
+    /// Whether it was ever started. The package only brings its configuration.
+    pub(crate) fn has_run(&self) -> bool {
+        self.data.symlink_metadata().is_ok()
+    }
+
     /// Where it is, for a sentence.
     pub(crate) fn place(&self) -> String {
         format!("the service {} has --data {}", self.name, self.data.display())

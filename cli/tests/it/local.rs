@@ -491,17 +491,27 @@ fn a_second_room_of_the_services_name_is_not_begun_in_another_folder() {
 
     let etc = tempfile::tempdir().unwrap();
     std::fs::create_dir(etc.path().join("beekeeper")).unwrap();
-    let service = "name = \"sale\"\ndata = \"/var/lib/beekeeper\"\n";
-    std::fs::write(etc.path().join("beekeeper/room.toml"), service).unwrap();
-    let mut local = Command::new("unshare");
-    local.args(["--map-root-user", "--mount", "sh", "-c", MOUNT]).arg(etc.path());
-    local.args([env!("CARGO_BIN_EXE_beekeeper"), "local", "sale", "--port", "0"]);
-    // A room can't be begun there.
-    local.env("XDG_DATA_HOME", "/dev/null").env("XDG_CONFIG_HOME", etc.path());
-    let refused = local.output().unwrap();
-    let expected = "error: there is no room sale in /dev/null/beekeeper/sale; the service sale has --data /var/lib/beekeeper\n\
-        hint: to start the service: sudo systemctl start beekeeper; or name the other folder with --data, if you mean that\n";
-    assert_eq!((refused.status.code(), text(&refused.stderr)), (Some(2), expected.into()));
+    let begin = |data: &std::path::Path| {
+        let service = format!("name = \"sale\"\ndata = \"{}\"\n", data.display());
+        std::fs::write(etc.path().join("beekeeper/room.toml"), service).unwrap();
+        let mut local = Command::new("unshare");
+        local.args(["--map-root-user", "--mount", "sh", "-c", MOUNT]).arg(etc.path());
+        local.args([env!("CARGO_BIN_EXE_beekeeper"), "local", "sale", "--port", "0"]);
+        // A room can't be begun there.
+        local.env("XDG_DATA_HOME", "/dev/null").env("XDG_CONFIG_HOME", etc.path());
+        let refused = local.output().unwrap();
+        (refused.status.code(), text(&refused.stderr))
+    };
+    let data = tempfile::tempdir().unwrap();
+    let expected = format!(
+        "error: there is no room sale in /dev/null/beekeeper/sale; the service sale has --data {}\n\
+         hint: to start the service: sudo systemctl start beekeeper; or name the other folder with --data, if you mean that\n",
+        data.path().display()
+    );
+    assert_eq!(begin(data.path()), (Some(2), expected));
+    // The package brings this file, and nobody has started it.
+    let (code, said) = begin(&data.path().join("none"));
+    assert!(code == Some(1) && !said.contains("the service sale"), "{code:?}: {said}");
 }
 
 #[test]
