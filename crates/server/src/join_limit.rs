@@ -284,6 +284,10 @@ mod tests {
             (include_str!("../../../docs/hosting/room.toml"), include_str!("../../../docs/abuse.md"));
         let shipped = file.lines().find_map(|line| line.strip_prefix("# join_limit = ")).unwrap();
         assert!(page.contains(&format!("--join-limit {shipped}\n")), "{shipped}");
+        let compose = include_str!("../../../infra/release/compose/compose.yaml");
+        for file in [compose, include_str!("../../../infra/release/kubernetes.yaml")] {
+            assert!(file.contains(&format!("# - --join-limit={shipped}\n")), "{shipped}");
+        }
         let at_once: u32 = shipped.parse().unwrap();
         let evenly = at_once / 5;
         for (places, shape) in [(at_once, "spike"), (evenly, "5m"), (evenly, "email")] {
