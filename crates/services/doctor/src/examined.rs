@@ -94,7 +94,9 @@ impl Examined {
     /// What to do about a shop that shows no page. Another web server than this nginx may ask the guard, so that is looked at first.
     pub(crate) fn after_guard(&self, advice: String) -> String {
         match self.guard.as_ref().and_then(|guard| guard.silent.as_ref()) {
-            Some(why) => format!("{why}: sudo systemctl status beekeeper-guard; if that isn't it, {advice}"),
+            Some(why) => format!(
+                "{why}: sudo journalctl --unit beekeeper-guard --lines 10; if that isn't it, {advice}"
+            ),
             None => advice,
         }
     }

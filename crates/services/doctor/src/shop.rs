@@ -124,7 +124,7 @@ pub fn judge(room: &Room, measurement: &Measurement, throttles: bool) -> DoctorC
                 .to_owned();
         match measurement.last_failure {
             Some(VisitFailure::Status { status: SILENT_GUARD, .. }) => {
-                advice += "; if a guard is in front of it: sudo systemctl status beekeeper-guard";
+                advice += "; if a guard is in front of it: sudo journalctl --unit beekeeper-guard --lines 10";
             }
             Some(VisitFailure::Status { status: 429, .. }) => {
                 advice =
@@ -197,8 +197,8 @@ mod tests {
         let advice = examined.after_guard("see whether the shop is up".into());
         assert_eq!(
             advice,
-            "the guard does not answer at 127.0.0.1:8090: connection refused: sudo systemctl status beekeeper-guard; if that \
-             isn't it, see whether the shop is up"
+            "the guard does not answer at 127.0.0.1:8090: connection refused: sudo journalctl --unit beekeeper-guard --lines 10; if \
+             that isn't it, see whether the shop is up"
         );
         examined.guard = Some(GuardHere { is_asked: false, silent: None });
         assert_eq!(examined.after_guard("look".into()), "look");
@@ -213,7 +213,7 @@ mod tests {
             let measurement = Measurement { sample, refused: 0, last_failure };
             judge(&room("https://shop.example/sale"), &measurement, false).advice.unwrap()
         };
-        let guard = "; if a guard is in front of it: sudo systemctl status beekeeper-guard";
+        let guard = "; if a guard is in front of it: sudo journalctl --unit beekeeper-guard --lines 10";
         assert!(advice(503).starts_with("see whether the shop is up") && advice(503).ends_with(guard));
         assert!(!advice(500).contains("guard"));
     }
