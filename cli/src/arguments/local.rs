@@ -16,7 +16,8 @@ use crate::flags_file::FileFlags;
   beekeeper local --page branding                          your page; /preview/ shows it in every state
   beekeeper local spring-sale                              the room that `beekeeper init spring-sale` configured
   beekeeper local spring-sale --url https://wait.example   the same room, behind your web server: docs/hosting.md
-  beekeeper local spring-sale --throttle --save            from now on with a throttle
+  beekeeper local spring-sale --url https://wait.example \\
+      --throttle --save                                    from now on with a throttle
   beekeeper local brew --title \"Seal Brewing\" \\
       --shop https://shop.example/sale --rate 300          a room without a configuration file
   beekeeper local --config /etc/beekeeper/room.toml        a room as a service: docs/hosting.md
