@@ -46,12 +46,14 @@ pub(crate) async fn room(which: &Which) -> Result<Option<RoomHandle>> {
 /// The error for a room that isn't found on AWS. One of this name on this machine may be meant.
 fn perhaps_here(error: anyhow::Error, name: &RoomId) -> anyhow::Error {
     let running = data::running();
-    if !running.contains(name) && ServiceRoom::of_this_machine().is_none_or(|service| service.name != *name) {
+    let service = ServiceRoom::of_this_machine().filter(|service| service.name == *name);
+    if !running.contains(name) && service.is_none() {
         return error;
     }
-    let advice = match ending::advice(&error) {
-        Some(advice) => or_here(&advice, Some(name)),
-        None => for_a_room_here(&running),
+    let advice = match (ending::advice(&error), service) {
+        (Some(advice), _) => or_here(&advice, Some(name)),
+        (None, Some(service)) => service.asked_about(Some(name)).unwrap_or_default(),
+        (None, None) => for_a_room_here(&running),
     };
     Failure::new(ending::exit(&error), format!("{error:#}")).advising(advice).into()
 }
