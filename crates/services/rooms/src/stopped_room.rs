@@ -14,7 +14,7 @@ use waitroom::{Author, RoomId, Timestamp};
 pub struct StoppedRoom {
     pub name: RoomId,
     pub store: EmbeddedStore,
-    /// When its file was written last.
+    /// When its room ran last, as far as its file tells.
     pub at: Timestamp,
     unreached: SocketRoom,
 }
