@@ -86,6 +86,15 @@ impl EmbeddedStore {
             .map(|it| it.joined)
             .max()
     }
+
+    /// What is left of this backup's stock once it has the place of the `replaced` file of the same room. `None` if one of them
+    /// can't be read, which fails the restore too.
+    pub fn left_in_place_of(&self, replaced: &Self, stock: Stock) -> Option<u32> {
+        let backup = self.shared.database.begin_read().ok()?;
+        let from = replaced.shared.database.begin_read().ok()?;
+        let taken = taken_with(stock, &backup, &from).ok()?;
+        Some(stock.size.get().saturating_sub(taken))
+    }
 }
 
 /// Makes the copy of a backup the file of the room.
@@ -131,10 +140,8 @@ fn merge_tables(
     // A stock is known by the version that its order made, so none of since is given again.
     room.version = room.version.max(other.version);
 
-    let admissions = tables.admission()?.len()?;
     take_over(from, ADMISSION, tables.admission()?)?;
     take_over(from, EXPIRY, tables.expiry()?)?;
-    let let_in = tables.admission()?.len()? - admissions;
     let (admitted_since, mut known) = remove_admitted(tables, backup)?;
     let is_same_line = room.epoch == other.epoch;
     let joined_since = if is_same_line { append_line(tables, from, &mut known)? } else { 0 };
@@ -161,7 +168,7 @@ fn merge_tables(
     }
     take_slices(tables, from, is_same_line)?;
     if is_same_room {
-        take_stocks(tables, from, room.stock, let_in)?;
+        take_stocks(tables, backup, from, room.stock)?;
     }
     tables.write(single::FORMAT, &Format::CURRENT)?;
     tables.write(single::PROGRESS, &counts.progress)?;
@@ -389,31 +396,43 @@ fn latest_plan(plans: &impl ReadableTable<u64, &'static [u8]>) -> Result<Option<
     plans.last()?.map(|(_, plan)| from_json(plan.value(), "plan")).transpose()
 }
 
-/// What was taken of each stock. Whoever was `let_in` since the backup has taken one of its `own`, although the room may have counted
-/// them for a later stock, or for none. They are not added up from the later stocks: a restore before this one has done that.
+/// What was taken of each stock, and of the backup's `own` by everybody who was let in since.
 fn take_stocks(
     tables: &mut Tables<'_>,
+    backup: &ReadTransaction,
     from: &ReadTransaction,
     own: Option<Stock>,
-    let_in: u64,
 ) -> Result<(), TableError> {
-    if let Some(Stock { order, .. }) = own {
-        let before = taken_of(tables, order)?;
-        let let_in = u32::try_from(let_in).unwrap_or(u32::MAX);
-        tables.stock()?.insert(order, before.saturating_add(let_in))?;
+    if let Some(stocks) = open_if_any(from, STOCK)? {
+        for record in stocks.iter()? {
+            let (order, taken) = record?;
+            let (order, taken) = (order.value(), taken.value());
+            let before = taken_of(tables.stock()?, order)?;
+            tables.stock()?.insert(order, taken.max(before))?;
+        }
     }
-    let Some(stocks) = open_if_any(from, STOCK)? else { return Ok(()) };
-    for record in stocks.iter()? {
-        let (order, taken) = record?;
-        let (order, taken) = (order.value(), taken.value());
-        let before = taken_of(tables, order)?;
-        tables.stock()?.insert(order, taken.max(before))?;
+    if let Some(own) = own {
+        tables.stock()?.insert(own.order, taken_with(own, backup, from)?)?;
     }
     Ok(())
 }
 
-fn taken_of(tables: &mut Tables<'_>, order: u64) -> Result<u32, TableError> {
-    Ok(tables.stock()?.get(order)?.map_or(0, |taken| taken.value()))
+/// How many have taken one of the backup's stock. Whoever was let in since has, although the room may have counted them for a later
+/// stock, or for none. They are not added up from the later stocks: a restore before this one has done that.
+fn taken_with(stock: Stock, backup: &ReadTransaction, from: &ReadTransaction) -> Result<u32, TableError> {
+    let known = backup.open_table(ADMISSION)?;
+    let mut let_in = 0;
+    for admission in from.open_table(ADMISSION)?.iter()? {
+        let_in += u32::from(known.get(admission?.0.value())?.is_none());
+    }
+    let taken = |file: &ReadTransaction| -> Result<u32, TableError> {
+        open_if_any(file, STOCK)?.map_or(Ok(0), |stocks| taken_of(&stocks, stock.order))
+    };
+    Ok(taken(backup)?.saturating_add(let_in).max(taken(from)?))
+}
+
+fn taken_of(stocks: &impl ReadableTable<u64, u32>, order: u64) -> Result<u32, TableError> {
+    Ok(stocks.get(order)?.map_or(0, |taken| taken.value()))
 }
 
 /// What the records of the history counted in this epoch. Only closing records have the next number.

@@ -29,8 +29,6 @@ impl RoomFile {
 
     /// What becomes of visitors when the backup takes this one's place.
     fn consequence(&self, backup: &Self) -> String {
-        let stock =
-            backup.room.stock.map_or("", |_| "; whoever was let in since counts for the backup's stock");
         if self.room.epoch == backup.room.epoch {
             let rehearsal = self.room.rehearsal.map_or(
                 "",
@@ -38,7 +36,7 @@ impl RoomFile {
             );
             return format!(
                 "whoever joined since the backup keeps the place, and nobody who was released since is released again; rate, \
-                 message and state are as they were in the backup{rehearsal}{stock}"
+                 message and state are as they were in the backup{rehearsal}"
             );
         }
         // A page that asks after a reset joins at once, and its new place overwrites the old one.
@@ -64,8 +62,16 @@ impl RoomFile {
         let [waiting, old] = [self, backup].map(|file| words::count(file.store.status().waiting));
         format!(
             "the line was reset since the backup: the {waiting} who wait now lose their places and join again, behind the {old} of \
-             the backup, and nobody who was released from that line since is released again{between}{anew}{stock}"
+             the backup, and nobody who was released from that line since is released again{between}{anew}"
         )
+    }
+
+    /// What is left of the backup's stock when it takes this one's place at `now`.
+    fn left(&self, backup: &Self, now: Timestamp) -> Option<u32> {
+        let stock = backup.room.clone().at(now).stock?;
+        // Whoever came to a room that was begun anew counts for no stock.
+        self.store.joined_in(backup.room.epoch)?;
+        backup.store.left_in_place_of(&self.store, stock)
     }
 
     /// What limits this room at `now`, and not the backup.
@@ -161,14 +167,33 @@ impl FileInPlace {
 
     /// What becomes of visitors when the backup takes its place, as part of a sentence.
     pub fn consequence(&self, backup: &RoomFile, now: Timestamp) -> String {
-        let mut told: Vec<_> = match self {
+        let mut told = Vec::new();
+        match self {
             Self::Room(room) => {
-                std::iter::once(room.consequence(backup)).chain(room.withdrawn(backup, now)).collect()
+                told.push(room.consequence(backup));
+                let left = room.left(backup, now);
+                told.extend(left.map(told_of_stock));
+                if left == Some(0) {
+                    // Nothing else comes about.
+                    return told.join("; ");
+                }
+                told.extend(room.withdrawn(backup, now));
             }
-            Self::None | Self::Unreadable(_) => vec![NOTHING_KNOWN.to_owned()],
-        };
+            Self::None | Self::Unreadable(_) => told.push(NOTHING_KNOWN.to_owned()),
+        }
         told.extend(backup.by_itself(now));
         told.join("; ")
+    }
+}
+
+fn told_of_stock(left: u32) -> String {
+    const COUNTS: &str = "whoever was let in since counts for the backup's stock";
+    match left {
+        0 => format!(
+            "{COUNTS}, and nothing is left of it, so the room ends as soon as you start it: if you have more, order them then with \
+             `beekeeper close --after`"
+        ),
+        left => format!("{COUNTS}, which has {} left then", words::count(left.into())),
     }
 }
 
@@ -177,7 +202,8 @@ mod tests {
     use std::fs::File;
     use std::time::{Duration, UNIX_EPOCH};
 
-    use waitroom::fixture;
+    use waitroom::ports::Admissions;
+    use waitroom::{AdmittedBy, Ticket, Token, fixture};
 
     use super::*;
 
@@ -185,8 +211,19 @@ mod tests {
 
     /// A file of this room that was written then. It is described first, as the command does.
     fn written(room: Room, written: Timestamp) -> (RoomFile, String) {
+        written_after(0, room, written)
+    }
+
+    /// The same, once so many were let in.
+    fn written_after(let_in: u8, room: Room, written: Timestamp) -> (RoomFile, String) {
         let directory = tempfile::tempdir().unwrap();
-        EmbeddedStore::open(directory.path(), room, move || written).unwrap().close();
+        let admission = room.new_admission(Ticket::new(1).unwrap(), AdmittedBy::Door, written);
+        let store = EmbeddedStore::open(directory.path(), room, move || written).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        for visitor in 0..let_in {
+            runtime.block_on(store.admit(Token::from_bytes([visitor; 16]), admission)).unwrap();
+        }
+        store.close();
         let path = directory.path().join(EmbeddedStore::FILE);
         let file = File::options().write(true).open(&path).unwrap();
         file.set_modified(UNIX_EPOCH + Duration::from_millis(written.as_millis())).unwrap();
@@ -225,8 +262,31 @@ mod tests {
 
         let [(backup, _), (replaced, _)] = [(); 2].map(|()| written(selling.clone(), before));
         let said = FileInPlace::Room(replaced).consequence(&backup, before);
-        let kept = "; whoever was let in since counts for the backup's stock; the room ends by itself at ";
+        let kept = "; whoever was let in since counts for the backup's stock, which has 5,000 left then; the room ends by itself at ";
         assert!(said.contains(kept) && !said.contains("no longer"), "{said}");
+    }
+
+    #[test]
+    fn a_backup_whose_stock_is_used_up_since_ends_at_once() {
+        let before = OPENS - Duration::from_mins(5);
+        let mut selling = fixture::room(60);
+        selling.sell(5.try_into().unwrap());
+        selling.ends = Some(OPENS);
+        let mut corrected = Room { version: 1, ..selling.clone() };
+        corrected.sell(10.try_into().unwrap());
+        for (let_in, told) in [
+            (4, ", which has 1 left then; the room ends by itself at 2027-03-05 11:00:00 UTC"),
+            (
+                6,
+                ", and nothing is left of it, so the room ends as soon as you start it: if you have more, order them then with \
+                 `beekeeper close --after`",
+            ),
+        ] {
+            let (backup, _) = written(selling.clone(), before);
+            let (replaced, _) = written_after(let_in, corrected.clone(), before);
+            let said = FileInPlace::Room(replaced).consequence(&backup, before);
+            assert!(said.ends_with(told), "{said}");
+        }
     }
 
     #[test]

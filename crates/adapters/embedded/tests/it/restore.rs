@@ -152,9 +152,11 @@ fn whoever_counted_for_a_later_stock_counts_for_that_of_the_backup() {
     admit(&test, stock, 1..=3);
     let corrected = sell(&test, 2);
     admit(&test, corrected, 4..=4);
+    let (looked_at, _) = EmbeddedStore::look_at(&backup.file()).unwrap();
+    let foretold = looked_at.left_in_place_of(&test.store, stock);
     backup.restore(&test).unwrap();
     let test = backup.opened();
-    assert_eq!(block_on(test.store.left(stock)).unwrap(), 1);
+    assert_eq!((block_on(test.store.left(stock)).unwrap(), foretold), (1, Some(1)));
     assert!(sell(&test, 2).order > corrected.order, "whoever was let in then counts for no other");
 }
 
