@@ -76,15 +76,21 @@ impl RoomFile {
 
     /// What limits this room at `now`, and not the backup.
     fn withdrawn(&self, backup: &Self, now: Timestamp) -> impl Iterator<Item = String> {
-        let room = self.room.clone().at(now);
-        let no_stock = (room.stock.is_some() && backup.room.stock.is_none()).then(|| {
-            "the backup has no stock, so nothing limits how many are let in: order what is left with `beekeeper close --after`"
+        let [room, after] = [self, backup].map(|file| file.room.clone().at(now));
+        let goes_on = room.is_over() && !after.is_over();
+        let is_limited = after.stock.is_some() || after.is_over();
+        let no_longer_ended = goes_on.then(|| "the room is no longer ended".to_owned());
+        // One that sold out keeps no stock.
+        let no_stock = ((room.stock.is_some() || goes_on) && !is_limited).then(|| {
+            "the backup has no stock, so nothing limits how many are let in: order what is left with `beekeeper close --after`, or \
+             `beekeeper end` if nothing is"
                 .to_owned()
         });
         let stays: Vec<_> = backup.room.ahead().collect();
         let gone = room.ahead().filter(move |it| !stays.contains(it));
-        no_stock
+        no_longer_ended
             .into_iter()
+            .chain(no_stock)
             .chain(gone.map(|(turns, at)| format!("the room no longer {turns} by itself at {at}")))
     }
 
@@ -264,6 +270,14 @@ mod tests {
         let said = FileInPlace::Room(replaced).consequence(&backup, before);
         let kept = "; whoever was let in since counts for the backup's stock, which has 5,000 left then; the room ends by itself at ";
         assert!(said.contains(kept) && !said.contains("no longer"), "{said}");
+
+        let mut sold_out = selling.clone();
+        assert!(sold_out.sell_out(selling.stock.unwrap()));
+        let [(backup, _), (replaced, _)] = [fixture::room(60), sold_out].map(|room| written(room, before));
+        let said = FileInPlace::Room(replaced).consequence(&backup, before);
+        let unlimited =
+            "; the room is no longer ended; the backup has no stock, so nothing limits how many are let in: ";
+        assert!(said.contains(unlimited), "{said}");
     }
 
     #[test]
