@@ -464,10 +464,9 @@ fn a_backup_that_could_fill_the_disk_is_refused() {
         kill $room; wait $room; exit $code"#;
 
     let directory = tempfile::tempdir().unwrap();
-    let mut shell = Command::new("unshare");
-    shell.args(["--map-root-user", "--mount", "sh", "-c", SCRIPT, "sh"]).arg(directory.path());
-    let output =
-        shell.arg(env!("CARGO_BIN_EXE_beekeeper")).output().expect("unshare of util-linux is needed");
+    let mut shell = emulators::unshared().unwrap();
+    shell.args(["sh", "-c", SCRIPT, "sh"]).arg(directory.path());
+    let output = shell.arg(env!("CARGO_BIN_EXE_beekeeper")).output().unwrap();
     let (code, error) = (output.status.code(), text(&output.stderr));
     // The room's file has some hundred kilobytes, depending on when it grew.
     let numbers = error.split(' ').filter_map(|word| word.parse().ok());

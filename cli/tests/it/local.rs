@@ -1,7 +1,5 @@
 //! `beekeeper local`, and orders to the room that it runs.
 
-#[cfg(target_os = "linux")]
-use std::process::Command;
 use std::process::Output;
 use std::time::Duration;
 
@@ -494,8 +492,8 @@ fn a_second_room_of_the_services_name_is_not_begun_in_another_folder() {
     let begin = |data: &std::path::Path| {
         let service = format!("name = \"sale\"\ndata = \"{}\"\n", data.display());
         std::fs::write(etc.path().join("beekeeper/room.toml"), service).unwrap();
-        let mut local = Command::new("unshare");
-        local.args(["--map-root-user", "--mount", "sh", "-c", MOUNT]).arg(etc.path());
+        let mut local = emulators::unshared().unwrap();
+        local.args(["sh", "-c", MOUNT]).arg(etc.path());
         local.args([env!("CARGO_BIN_EXE_beekeeper"), "local", "sale", "--port", "0"]);
         // A room can't be begun there.
         local.env("XDG_DATA_HOME", "/dev/null").env("XDG_CONFIG_HOME", etc.path());

@@ -383,8 +383,8 @@ fn past_noon_where(localtime: Option<&str>) -> String {
         if [ -n \"$1\" ]; then ln -s \"$1\" /etc/localtime; fi
         exec \"$0\" on --local --at 2020-03-05T12:00";
 
-    let mut command = Command::new("unshare");
-    command.args(["--map-root-user", "--mount", "sh", "-ec", EMPTY, env!("CARGO_BIN_EXE_beekeeper")]);
+    let mut command = emulators::unshared().unwrap();
+    command.args(["sh", "-ec", EMPTY, env!("CARGO_BIN_EXE_beekeeper")]);
     command.arg(localtime.unwrap_or_default()).env_remove("TZ").env_remove("TZDIR");
     let output = command.env("HOME", "/nowhere").output().unwrap();
     assert_eq!(output.status.code(), Some(2));

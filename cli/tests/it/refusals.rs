@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 use std::{fs, iter};
 
@@ -94,10 +93,10 @@ fn a_room_that_cannot_write_its_changed_settings_runs_with_those_of_before() {
         end"#;
 
     let [directory, said] = [(); 2].map(|()| tempfile::tempdir().unwrap());
-    let mut shell = Command::new("unshare");
-    shell.args(["--map-root-user", "--mount", "sh", "-c", SCRIPT, "sh"]).arg(directory.path());
+    let mut shell = emulators::unshared().unwrap();
+    shell.args(["sh", "-c", SCRIPT, "sh"]).arg(directory.path());
     shell.arg(env!("CARGO_BIN_EXE_beekeeper")).arg(said.path().join("said"));
-    let output = shell.output().expect("unshare of util-linux is needed");
+    let output = shell.output().unwrap();
     let error = text(&output.stderr);
     let said = text(&output.stdout);
     let (before, status) = said.split_once('\n').unwrap_or_else(|| panic!("{error}"));
@@ -121,10 +120,9 @@ fn a_room_that_a_full_disk_kept_from_beginning_begins_once_there_is_space() {
         kill -INT $room; wait $room"#;
 
     let directory = tempfile::tempdir().unwrap();
-    let mut shell = Command::new("unshare");
-    shell.args(["--map-root-user", "--mount", "sh", "-c", SCRIPT, "sh"]).arg(directory.path());
-    let output =
-        shell.arg(env!("CARGO_BIN_EXE_beekeeper")).output().expect("unshare of util-linux is needed");
+    let mut shell = emulators::unshared().unwrap();
+    shell.args(["sh", "-c", SCRIPT, "sh"]).arg(directory.path());
+    let output = shell.arg(env!("CARGO_BIN_EXE_beekeeper")).output().unwrap();
     let error = text(&output.stderr);
     assert!(output.status.success() && error.contains("No space left on device"), "{error}");
     assert_eq!(text(&output.stdout), "control.sock\nroom.redb\n");

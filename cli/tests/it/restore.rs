@@ -297,9 +297,9 @@ fn a_full_disk_does_not_blame_the_file_that_is_replaced() {
     let room = Local::start(&["--rate", "60"]);
     let file = backup(&room, "noon.redb");
     let directory = tempfile::tempdir().unwrap();
-    let mut restore = Command::new("unshare");
+    let mut restore = emulators::unshared().unwrap();
     let mount = "mount -t tmpfs -o size=16k tmpfs \"$0\" && exec \"$@\"";
-    restore.args(["--map-root-user", "--mount", "sh", "-c", mount]).arg(directory.path());
+    restore.args(["sh", "-c", mount]).arg(directory.path());
     restore.args([env!("CARGO_BIN_EXE_beekeeper"), "restore", file.to_str().unwrap(), "--yes", "--data"]);
     let output = restore.arg(directory.path()).output().unwrap();
     let said = text(&output.stderr);

@@ -273,8 +273,8 @@ impl Machine {
 
         let hosts = self.folder.join("hosts");
         fs::write(&hosts, "127.0.0.1 localhost shop.example wait.example\n").unwrap();
-        let mut command = Command::new("unshare");
-        command.args(["--map-root-user", "--mount", "sh", "-c", NAMES]).arg(hosts);
+        let mut command = emulators::unshared().unwrap();
+        command.args(["sh", "-c", NAMES]).arg(hosts);
         command.arg(env!("CARGO_BIN_EXE_beekeeper")).args(["doctor", "--local", "--data"]);
         command.arg(self.room.directory.path()).env("SSL_CERT_FILE", authority).output().unwrap()
     }

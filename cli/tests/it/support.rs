@@ -61,8 +61,8 @@ impl Local {
         const MOUNT: &str = "mount -t tmpfs -o size=12m tmpfs \"$0\" && exec \"$@\"";
 
         let directory = tempfile::tempdir().unwrap();
-        let mut command = Command::new("unshare");
-        command.args(["--map-root-user", "--mount", "sh", "-c", MOUNT]).arg(directory.path());
+        let mut command = emulators::unshared().unwrap();
+        command.args(["sh", "-c", MOUNT]).arg(directory.path());
         command.args([BEEKEEPER, "local", "--data"]).arg(directory.path());
         Self::started(command, directory, extra)
     }

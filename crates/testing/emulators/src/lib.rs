@@ -11,6 +11,7 @@
 //! | [`Nginx`], [`Caddy`] | web servers with a configuration that we ship | a room or a shop behind one |
 //! | [`EdgeProxy`] | a caching proxy made from a distribution's properties | a room behind the distribution of its stack |
 //! | [`EdgeVisitors`] | two visitors in Chromium | what browsers ask a room behind its distribution |
+//! | [`unshared()`] | a namespace in which a test is root | what only root may mount, such as a small disk |
 //! | [`busybox()`] | the tools of a small machine | scripts that run anywhere |
 //! | [`ScriptServer`], [`php()`] | programs in other languages | the connectors for shops |
 //! | [`php_jwt()`] | a library for JWTs in PHP | whether others accept our passes |
@@ -72,6 +73,7 @@ mod http;
 mod install;
 mod line_js;
 mod localemu;
+mod namespace;
 mod nginx;
 mod port;
 mod program;
@@ -90,6 +92,7 @@ pub use edge::{EdgeProxy, EdgeVisitors};
 pub use install::WITHOUT_TOOLS;
 pub use line_js::with_line_js;
 pub use localemu::{LocalEmu, Options, Throttled, boto3, stage_at};
+pub use namespace::unshared;
 pub use nginx::{Nginx, certify};
 pub use port::free as free_port;
 pub use script::{ScriptServer, php, php_jwt};
