@@ -44,22 +44,14 @@ pub(super) fn third_party(dependencies: &BTreeSet<Dependency>) -> Result<String>
     Ok(all)
 }
 
-/// The texts in the crate's folder. A crate without one offers its licence by name alone: then it is the usual text, with the
-/// names of its authors.
+/// The texts in the crate's folder, and below it, where C sources of others bring theirs. A crate without one of its own offers its
+/// licence by name alone: then it is the usual text, with the names of its authors.
 fn texts(dependency: &Dependency) -> Result<Vec<String>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(&dependency.folder)
-        .with_context(|| format!("could not list {}", dependency.folder.display()))?
-    {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().to_uppercase();
-        if entry.file_type()?.is_file() && NAMES.iter().any(|begin| name.starts_with(begin)) {
-            found.push(entry.path());
-        }
-    }
+    let mut found = files(&dependency.folder)?;
     found.sort();
-    if !found.is_empty() {
-        return found.iter().map(|path| text_of(path)).collect();
+    let mut texts = found.iter().map(|path| text_of(path)).collect::<Result<Vec<_>>>()?;
+    if found.iter().any(|path| path.parent() == Some(dependency.folder.as_path())) {
+        return Ok(texts);
     }
     let usual = usual_text(&dependency.license)
         .with_context(|| format!("{} {} has no licence text", dependency.name, dependency.version))?;
@@ -67,7 +59,24 @@ fn texts(dependency: &Dependency) -> Result<Vec<String>> {
         [] => format!("the authors of {}", dependency.name),
         authors => authors.join(", "),
     };
-    Ok(vec![text_of(&root().join(usual))?.replace("The Beekeeper authors", &authors)])
+    texts.push(text_of(&root().join(usual))?.replace("The Beekeeper authors", &authors));
+    Ok(texts)
+}
+
+/// The files with licences in a folder and below. No program contains tests.
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("could not list {}", folder.display()))? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().to_uppercase();
+        let kind = entry.file_type()?;
+        if kind.is_dir() && name != "TESTS" {
+            found.extend(files(&entry.path())?);
+        } else if kind.is_file() && NAMES.iter().any(|begin| name.starts_with(begin)) {
+            found.push(entry.path());
+        }
+    }
+    Ok(found)
 }
 
 /// Ours, where another crate has the same licence.
@@ -91,7 +100,16 @@ fn text_of(path: &Path) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::dependencies::of_others;
     use super::*;
+
+    #[test]
+    fn sources_in_c_bring_their_own_texts() {
+        let dependencies = of_others(&["x86_64-unknown-linux-musl"]).unwrap();
+        let allocator = dependencies.iter().find(|dependency| dependency.name == "libmimalloc-sys").unwrap();
+        let texts = texts(allocator).unwrap().concat();
+        assert!(texts.contains("Octavian Oncescu") && texts.contains("Daan Leijen"), "{texts}");
+    }
 
     #[test]
     fn a_crate_without_a_text_has_the_usual_one_if_there_is_one() {
