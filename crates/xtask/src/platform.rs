@@ -13,8 +13,8 @@ use crate::package::PACKAGES;
 use crate::process::{cargo, run};
 use crate::zig;
 
-/// The environment variable that tells the build script of `beekeeper` which commit it is.
-const COMMIT: &str = "BEEKEEPER_COMMIT";
+/// The environment variables that tell the build script of `beekeeper` which commit it is, and of which day.
+const COMMIT: [&str; 2] = ["BEEKEEPER_COMMIT", "BEEKEEPER_COMMIT_DATE"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Platform {
@@ -67,10 +67,10 @@ impl Platform {
         format!("beekeeper-{}.tar.gz", self.triple())
     }
 
-    /// Builds the command, with these function packages in it. It says which commit it is of.
-    pub(crate) fn command(self, packages: &Path, commit: Option<&str>) -> Result<PathBuf> {
+    /// Builds the command, with these function packages in it. It says of which commit and day it is.
+    pub(crate) fn command(self, packages: &Path, commit: Option<[&str; 2]>) -> Result<PathBuf> {
         let mut environment = vec![(PACKAGES, packages.as_os_str())];
-        environment.extend(commit.map(|commit| (COMMIT, OsStr::new(commit))));
+        environment.extend(COMMIT.into_iter().zip(commit.into_iter().flatten().map(OsStr::new)));
         if let Some((_, arch)) = self.on_linux() {
             return zig::build(arch, "beekeeper", &environment);
         }

@@ -33,6 +33,11 @@ impl Commit {
     pub(super) fn utc(&self) -> Result<String> {
         Ok(Timestamp::from_second(self.time.try_into()?)?.to_string())
     }
+
+    /// Like `2026-11-24`.
+    pub(super) fn day(&self) -> Result<String> {
+        Ok(self.utc()?.chars().take_while(|&next| next != 'T').collect())
+    }
 }
 
 /// The files below this folder that belong to the repository.

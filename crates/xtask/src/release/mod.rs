@@ -106,10 +106,11 @@ fn check_tools(tools: &[(&str, &str)]) -> Result<()> {
 
 fn archives(platforms: &[Platform]) -> Result<(Product, Vec<Built>)> {
     let commit = Commit::checked_out()?;
+    let day = commit.day()?;
     let packages = timed("the functions", || packages(&Arch::ALL))?;
     let mut built = Vec::new();
     for &platform in platforms {
-        let path = timed(platform.triple(), || platform.command(&packages, Some(&commit.hash)))?;
+        let path = timed(platform.triple(), || platform.command(&packages, Some([&commit.hash, &day])))?;
         let program = read(&path)?;
         zig::check_paths("beekeeper", &program)?;
         built.push(Built { platform, path, program });

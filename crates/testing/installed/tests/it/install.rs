@@ -119,7 +119,10 @@ fn it_installs_the_archive_of_this_release() {
     let said = machine.install(&Releases::of_this_build(), &[]);
     assert!(said.well, "{said:?}");
     let version = machine.version().unwrap();
-    assert!(version.starts_with(concat!("beekeeper ", env!("CARGO_PKG_VERSION"), " (")), "{version}");
+    let commit = version.strip_prefix(concat!("beekeeper ", env!("CARGO_PKG_VERSION"), " ("));
+    let words = commit.and_then(|commit| commit.split_once(", ")?.0.split_once(' '));
+    let (hash, day) = words.unwrap_or_else(|| panic!("{version}"));
+    assert_eq!((hash.len(), day.split('-').count()), (12, 3), "{version}");
 }
 
 #[test]
