@@ -85,6 +85,9 @@ fn the_workflows_are_valid_and_safe() {
         let (valid, safe) = check(&workflows.join(name));
         assert!(valid.well && safe.well, "{name}: {valid:?}\n{safe:?}");
     }
+    // A push would take the place of a weekly run that waits.
+    let checked = fs::read_to_string(workflows.join("ci.yml")).unwrap();
+    assert!(between(&checked, "group:", "\n").contains("github.event_name"), "{checked}");
     let release = workflows.join("release.yml");
     let (valid, _) = check(&with_mistake(&release, "runs-on:", "run-on:"));
     assert!(!valid.well, "{valid:?}");
