@@ -78,8 +78,7 @@ impl Platform {
         let mut build = cargo();
         build.args(["build", "--locked", "--release", "--package", "beekeeper", "--features", "aws"]);
         build.args(["--target", self.triple()]).envs(environment);
-        build.env("CARGO_ENCODED_RUSTFLAGS", zig::flags()?);
-        run(build.env("CARGO_TARGET_DIR", target()))?;
+        run(build.env("CARGO_ENCODED_RUSTFLAGS", zig::flags()?))?;
         Ok(target().join(self.triple()).join("release/beekeeper"))
     }
 }

@@ -12,7 +12,8 @@ use emulators::workspace::{root, target, tools};
 /// Cargo, as this program was started with it, at the root of the workspace.
 pub(crate) fn cargo() -> Command {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
-    cargo.current_dir(root());
+    // Whatever a configuration of Cargo says, it builds where everybody here looks for it.
+    cargo.current_dir(root()).env("CARGO_TARGET_DIR", target());
     // Also in place of somebody's own: the same commit gives the same bytes.
     cargo.env("RUSTC_WRAPPER", root().join(".cargo/mostly-unused.sh"));
     cargo
@@ -59,8 +60,23 @@ pub(crate) fn cargo_tool(name: &str, version: &str) -> Result<PathBuf> {
         // It runs for a second, so optimising it would take longer than it saves.
         let mut install = cargo();
         install.args(["install", name, "--locked", "--debug", "--version", version, "--root"]).arg(tools());
-        run(install.env("CARGO_PROFILE_DEV_DEBUG", "false"))
+        // It is compiled in a folder of its own, which is removed.
+        run(install.env("CARGO_PROFILE_DEV_DEBUG", "false").env_remove("CARGO_TARGET_DIR"))
             .with_context(|| format!("could not install {name}"))?;
     }
     Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+
+    /// `build.target-dir` in `~/.cargo/config.toml` is weaker than the variable, which tests get from here too.
+    #[test]
+    fn cargo_builds_where_we_look() {
+        let expected = (OsStr::new("CARGO_TARGET_DIR"), Some(target().into_os_string()));
+        assert!(cargo().get_envs().any(|(name, value)| (name, value.map(ToOwned::to_owned)) == expected));
+    }
 }

@@ -28,7 +28,7 @@ pub(crate) fn build(arch: Arch, program: &str, environment: &[(&str, &OsStr)]) -
     build.args(["--package", "functions", "--package", "beekeeper", "--features", "beekeeper/aws"]);
     // The command needs it, and nothing else takes as long: so it's compiled beside the functions, while zig links them.
     build.args(["--package", "server", "--lib"]);
-    build.args(["--bin", program]).env("CARGO_TARGET_DIR", target());
+    build.args(["--bin", program]);
     let mut library = compile_library(arch)?;
     let made = run(build.envs(environment.iter().copied()));
     // Whether it worked or not: what it hasn't compiled, the linker has.
