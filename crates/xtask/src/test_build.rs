@@ -78,3 +78,15 @@ pub(crate) fn build_beekeeper(packages: &FunctionPackages) -> Result<PathBuf> {
     run(cargo_test(packages).args(["--no-run", "--test", "command"]))?;
     Ok(target().join("debug/beekeeper"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without a feature that they need, Cargo leaves out hundreds of tests and doesn't say so.
+    #[test]
+    fn the_documented_command_runs_all_tests() {
+        let command = format!("`cargo test {}`", FEATURES.join(" "));
+        assert!(include_str!("../../../docs/testing.md").contains(&command), "{command}");
+    }
+}
