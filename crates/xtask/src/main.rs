@@ -80,7 +80,7 @@ enum Task {
             cargo xtask release                                   archives, Debian packages, image, and what goes with them\n  \
             cargo xtask release --platform aarch64-apple-darwin   one archive; on macOS, those of macOS\n  \
             cargo xtask release --complete                        checksums, formula and notes for the files that there are\n\n\
-            Needs Linux, Python 3.13, dpkg-deb and buildah. The same commit gives the same files.")]
+            Needs Linux, Python 3.13, dpkg-deb and buildah. The same commit with the same compiler, dpkg and buildah gives the same files.")]
     Release(release::ReleaseArguments),
     /// Try a room in your AWS account: deploy it, play with it, measure, remove it
     #[command(after_help = "Examples:\n  \

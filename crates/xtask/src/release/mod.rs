@@ -1,5 +1,5 @@
-//! `cargo xtask release`: everything that people download, in `target/release-files`. The same commit gives the same files,
-//! wherever they are built.
+//! `cargo xtask release`: everything that people download, in `target/release-files`. The same commit with the same compiler, dpkg and
+//! buildah gives the same files, wherever they are built.
 
 mod before;
 mod bill;
