@@ -29,6 +29,12 @@ impl Commit {
         Ok(Self { hash: hash.to_owned(), time: time.parse()? })
     }
 
+    /// Whether it has the tag by which this version is published.
+    pub(super) fn is_tagged(&self, version: &str) -> Result<bool> {
+        let tags = git(&["tag", "--points-at", &self.hash])?;
+        Ok(tags.lines().any(|tag| tag.strip_prefix('v') == Some(version)))
+    }
+
     /// Like `2026-11-24T12:00:00Z`.
     pub(super) fn utc(&self) -> Result<String> {
         Ok(Timestamp::from_second(self.time.try_into()?)?.to_string())

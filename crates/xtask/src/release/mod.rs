@@ -31,6 +31,8 @@ use crate::package::packages;
 use crate::platform::Platform;
 use crate::zig;
 
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 #[derive(Debug, Args)]
 pub(crate) struct ReleaseArguments {
     /// Only the archive for this platform; repeat it for several
@@ -52,7 +54,7 @@ impl ReleaseArguments {
     pub(crate) fn make(&self) -> Result<()> {
         fs::create_dir_all(folder())?;
         if self.complete {
-            check_pages(env!("CARGO_PKG_VERSION"))?;
+            check_texts(VERSION)?;
             complete(&Commit::checked_out()?)
         } else if self.platform.is_empty() {
             everything().map(drop)
@@ -106,6 +108,10 @@ fn check_tools(tools: &[(&str, &str)]) -> Result<()> {
 
 fn archives(platforms: &[Platform]) -> Result<(Product, Vec<Built>)> {
     let commit = Commit::checked_out()?;
+    // Before the builds. What isn't published may say what it likes.
+    if commit.is_tagged(VERSION)? {
+        check_texts(VERSION)?;
+    }
     let day = commit.day()?;
     let packages = timed("the functions", || packages(&Arch::ALL))?;
     let mut built = Vec::new();
@@ -122,16 +128,21 @@ fn archives(platforms: &[Platform]) -> Result<(Product, Vec<Built>)> {
     Ok((product, built))
 }
 
-/// Until the first release, these pages say to build from source. That stays true after a candidate, which is never the latest.
-fn check_pages(version: &str) -> Result<()> {
+/// The changelog needs a section of the version. And until the first release, some pages say to build from source. That stays true after
+/// a candidate, which is never the latest.
+fn check_texts(version: &str) -> Result<()> {
     const NONE_YET: &str = "No release is published yet";
 
     if version.contains('-') {
         return Ok(());
     }
+    ensure!(
+        notes::section(&text("CHANGELOG.md")?, version).is_some(),
+        "CHANGELOG.md has no section {version}. Write that in place of Unreleased, commit it, and move the tag"
+    );
     let mut outdated = Vec::new();
     for page in ["README.md", "docs/install.md", "docs/one-machine.md"] {
-        if String::from_utf8(read(&root().join(page))?)?.contains(NONE_YET) {
+        if text(page)?.contains(NONE_YET) {
             outdated.push(page);
         }
     }
@@ -141,6 +152,10 @@ fn check_pages(version: &str) -> Result<()> {
         outdated.join(", ")
     );
     Ok(())
+}
+
+fn text(page: &str) -> Result<String> {
+    Ok(String::from_utf8(read(&root().join(page))?)?)
 }
 
 /// Where the files are that people download.
@@ -182,7 +197,6 @@ fn image(built: &[Built], product: &Product) -> Result<()> {
 
 /// Writes what goes with the archives: how to install them, what they contain, what is new, and their checksums.
 fn complete(commit: &Commit) -> Result<()> {
-    let version = env!("CARGO_PKG_VERSION");
     let ours = root().join("infra/release");
     for file in ["install.sh", "kubernetes.yaml"] {
         write(file, &read(&ours.join(file))?)?;
@@ -191,10 +205,9 @@ fn complete(commit: &Commit) -> Result<()> {
     compose.add_folder("beekeeper-compose", &ours.join("compose"))?;
     write("beekeeper-compose.tar.gz", &gzip(&compose.tar("", commit.time)?)?)?;
     let triples = Platform::ALL.map(Platform::triple);
-    write("beekeeper.cdx.json", &bill::of_materials(version, commit, &dependencies::of_others(&triples)?)?)?;
-    let changelog = String::from_utf8(read(&root().join("CHANGELOG.md"))?)?;
-    write("release-notes.md", notes::of_release(&changelog, version)?.as_bytes())?;
-    write("beekeeper.rb", formula::of_homebrew(version, &folder())?.as_bytes())?;
+    write("beekeeper.cdx.json", &bill::of_materials(VERSION, commit, &dependencies::of_others(&triples)?)?)?;
+    write("release-notes.md", notes::of_release(&text("CHANGELOG.md")?, VERSION)?.as_bytes())?;
+    write("beekeeper.rb", formula::of_homebrew(VERSION, &folder())?.as_bytes())?;
     checksums::write_beside_each(&folder())
 }
 
@@ -214,4 +227,16 @@ fn timed<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let done = work().with_context(|| format!("could not make {what}"))?;
     eprintln!("{:>8} s  {what}", begun.elapsed().as_secs());
     Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_needs_a_section_of_its_own_and_a_candidate_none() {
+        let refused = check_texts("9.9.9").unwrap_err().to_string();
+        assert!(refused.starts_with("CHANGELOG.md has no section 9.9.9"), "{refused}");
+        check_texts("9.9.9-rc.1").unwrap();
+    }
 }

@@ -11,7 +11,7 @@ pub(super) fn of_release(changelog: &str, version: &str) -> Result<String> {
 }
 
 /// From its heading, `## 0.1.0` with or without a date behind it, to the next one.
-fn section<'a>(changelog: &'a str, name: &str) -> Option<&'a str> {
+pub(super) fn section<'a>(changelog: &'a str, name: &str) -> Option<&'a str> {
     let mut sections = changelog.split("\n## ").skip(1);
     sections.find_map(|section| {
         let (heading, text) = section.split_once('\n')?;
