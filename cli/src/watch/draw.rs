@@ -16,7 +16,7 @@ use ratatui::widgets::{Block, Paragraph};
 use waitroom::throttle_rules::Verdict;
 
 use super::charts::{Palette, draw_minutes, draw_waiting};
-use super::fit::fit;
+use super::fit::{by_words, fit};
 use super::orders::orders;
 
 /// Below this width there is one chart, because two would have no room for their numbers.
@@ -67,11 +67,6 @@ pub(super) fn draw(frame: &mut Frame<'_>, course: &Course, silent: Option<Durati
     frame.render_widget(footer_line(course, silent, palette), footer);
 }
 
-/// A text as facts: it may be broken between any two words.
-fn words(text: &str, style: Style) -> impl Iterator<Item = (&'static str, Span<'static>)> {
-    text.split(' ').map(move |word| (" ", Span::styled(word.to_owned(), style)))
-}
-
 fn facts(course: &Course, silent: bool, palette: Palette, width: u16) -> Vec<Line<'static>> {
     const GAP: &str = "   ";
 
@@ -94,49 +89,34 @@ fn facts(course: &Course, silent: bool, palette: Palette, width: u16) -> Vec<Lin
     if room.stretch != waitroom::Stretch::USUAL {
         numbers.push(Span::raw(format!("stretch {}", room.stretch)));
     }
-    let yellow = palette.strong(Color::Yellow);
-    let held = if line.slow { yellow } else { Style::new() };
     let mut lines = fit(numbers.into_iter().map(|number| (GAP, number)), width);
-    if let Some(refusals) = refusals(status) {
-        lines.extend(fit(words(&refusals, palette.strong(Color::Red)), width));
-    }
-    if let Some(missing) = refusals_missing(status) {
-        lines.extend(fit(words(&format!("refused {missing}"), Style::new()), width));
-    }
-    if let Some(left) = rehearsal(room) {
-        lines.extend(fit(words(&format!("rehearsal {left}"), yellow), width));
-    }
-    if let Some(mode) = mode(room) {
-        lines.extend(fit(words(mode, yellow), width));
-    }
-    for (what, at) in [("opens", room.opens), ("closes", room.closes), ("ends", room.ends)] {
-        if let Some(at) = at {
-            let ahead = format!("{what} {}", words::at(at));
-            lines.extend(fit(words(&ahead, yellow), width));
-        }
-    }
-    if let Some(stock) = stock(status) {
-        lines.extend(fit(words(&format!("stock {stock}"), yellow), width));
-    }
-    lines.extend(fit(words(&format!("rate {}", rate(status)), held), width));
-    if let Some(active) = active(status, course.at) {
-        let misses_guard = status.active.is_some_and(|active| active.misses_guard(course.at));
-        let style = if misses_guard { yellow } else { Style::new() };
-        lines.extend(fit(words(&format!("active {active}"), style), width));
-    }
-    if let Some(limited) = limited(status) {
-        lines.extend(fit(words(&limited, Style::new()), width));
-    }
+
+    let (plain, yellow) = (Style::new(), palette.strong(Color::Yellow));
+    let yellow_if = |is_so| if is_so { yellow } else { plain };
+    let misses_guard = status.active.is_some_and(|active| active.misses_guard(course.at));
     let message = room.settings.message.as_str();
+    let mut told: Vec<(String, Style)> = Vec::new();
+    told.extend(refusals(status).map(|refusals| (refusals, palette.strong(Color::Red))));
+    told.extend(refusals_missing(status).map(|missing| (format!("refused {missing}"), plain)));
+    told.extend(rehearsal(room).map(|left| (format!("rehearsal {left}"), yellow)));
+    told.extend(mode(room).map(|mode| (mode.to_owned(), yellow)));
+    told.extend(room.ahead().map(|(turns, at)| (format!("{turns} {}", words::at(at)), yellow)));
+    told.extend(stock(status).map(|stock| (format!("stock {stock}"), yellow)));
+    told.push((format!("rate {}", rate(status)), yellow_if(line.slow)));
+    told.extend(
+        active(status, course.at).map(|active| (format!("active {active}"), yellow_if(misses_guard))),
+    );
+    told.extend(limited(status).map(|limited| (limited, plain)));
     if !message.is_empty() {
-        lines.extend(fit(words(&format!("message {message:?}"), Style::new()), width));
+        told.push((format!("message {message:?}"), plain));
     }
-    lines.extend(fit(words(&urls(status).0, Style::new()), width));
+    told.push((urls(status).0, plain));
+    lines.extend(told.iter().flat_map(|(text, style)| fit(by_words(text, *style), width)));
     lines
 }
 
 fn shop(status: &Status, palette: Palette, width: u16, findings: usize) -> Vec<Line<'static>> {
-    let plain = |text: &str| fit(words(text, Style::new()), width);
+    let plain = |text: &str| fit(by_words(text, Style::new()), width);
     let mut lines = Vec::new();
     if status.findings.is_empty() {
         lines.extend(plain("no measurements lately: the throttle is off, starts or fails"));
@@ -152,7 +132,7 @@ fn shop(status: &Status, palette: Palette, width: u16, findings: usize) -> Vec<L
             (if at == 0 { " " } else { "" }, Span::styled(mark, style))
         });
         let label = "last hour, one mark a minute (· well, s slow, F failing, - not measured):";
-        lines.extend(fit(words(label, Style::new()).chain(marks), width));
+        lines.extend(fit(by_words(label, Style::new()).chain(marks), width));
         lines.extend(status.findings.iter().rev().take(findings).flat_map(|finding| plain(&found(finding))));
     }
     let dead_letters = status.dead_letters.map(|letters| format!("dead letters {letters}"));
@@ -162,7 +142,7 @@ fn shop(status: &Status, palette: Palette, width: u16, findings: usize) -> Vec<L
     lines.extend(fit(both.map(|fact| ("   ", Span::raw(fact))), width));
     for alarm in status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing).take(3) {
         let rings = format!("{}: {}", alarm.name, alarm.told());
-        lines.extend(fit(words(&rings, palette.strong(Color::Red)), width));
+        lines.extend(fit(by_words(&rings, palette.strong(Color::Red)), width));
     }
     lines
 }

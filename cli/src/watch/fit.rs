@@ -1,4 +1,10 @@
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+
+/// A text as facts: it may be broken between any two words.
+pub(super) fn by_words(text: &str, style: Style) -> impl Iterator<Item = (&'static str, Span<'static>)> {
+    text.split(' ').map(move |word| (" ", Span::styled(word.to_owned(), style)))
+}
 
 /// Breaks facts into lines of at most `width` columns. Each fact comes with what separates it from the one before. A line
 /// ends between two facts, so that no number is cut in two. Only a fact that is longer than a line is broken.

@@ -1,9 +1,9 @@
 use control::{Course, entry_text};
 use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use waitroom::{AuditEntry, Timestamp};
 
-use super::fit::fit;
+use super::fit::{by_words, fit};
 
 /// The most orders that are shown.
 const MOST: usize = 5;
@@ -14,8 +14,7 @@ pub(super) fn orders(course: &Course, width: u16, lines: usize) -> Vec<Line<'sta
     let mut shown: Vec<Line<'static>> = Vec::new();
     for entry in course.entries.iter().rev().take(MOST) {
         let text = in_a_line(entry, &today);
-        let words = text.split(' ').map(|word| (" ", Span::styled(word.to_owned(), Style::new())));
-        let entry = fit(words, width);
+        let entry = fit(by_words(&text, Style::new()), width);
         // The borders need two lines.
         if shown.len() + entry.len() + 2 > lines {
             break;
