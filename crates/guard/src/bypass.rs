@@ -5,6 +5,7 @@ use std::str::FromStr;
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use http::{HeaderName, HeaderValue, Method};
 use ipnet::IpNet;
+use pass::is_word;
 
 use crate::GuardedRequest;
 use crate::request::only_reads;
@@ -131,10 +132,6 @@ fn name(pair: &str) -> &str {
 fn is_plain_parameter(parameter: &str) -> bool {
     let (name, value) = parameter.split_once('=').unwrap_or((parameter, "0"));
     !name.is_empty() && is_word(name) && !value.is_empty() && is_word(value)
-}
-
-pub(crate) fn is_word(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
 /// Whether every server reads this path in the same way. `/static/../checkout` is below `/static/` for the guard, and may be

@@ -1,8 +1,8 @@
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use parking_lot::Mutex;
+use pass::is_word;
 
 use crate::GuardedRequest;
-use crate::bypass::is_word;
 
 /// Lets the issuer of a certificate read what proves whose the shop's name is. It comes from anywhere, and knows no secret.
 ///

@@ -1,11 +1,9 @@
 //! The room over HTTP and HTTPS: the port [`RoomClient`], and where reports go.
 
 use std::error::Error;
-use std::fmt::Write;
 use std::io;
 use std::time::Duration;
 
-use aws_lc_rs::digest::{SHA256, digest};
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Request, StatusCode, request};
 use http_body_util::{BodyExt, Collected, Full, Limited};
@@ -14,7 +12,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use pass::{Discovery, GuardReport, Jwks, SessionRules};
+use pass::{Discovery, GuardReport, Jwks, SessionRules, sha256_hex};
 use tokio::time::timeout;
 
 use crate::{GuardRules, RoomClient, RoomSilence};
@@ -76,13 +74,8 @@ impl HttpRoom {
         let url = format!("{}{}", self.rules.room, GuardReport::PATH);
         let body = serde_json::to_vec(report)
             .map_err(|error| RoomSilence::NoAnswer { url: url.clone(), source: error.into() })?;
-        let mut hash = String::with_capacity(64);
-        for byte in digest(&SHA256, &body).as_ref() {
-            // Writing to a string cannot fail.
-            let _ = write!(hash, "{byte:02x}");
-        }
         let request = Request::post(&url).header(CONTENT_TYPE, "application/json");
-        let request = request.header(GuardReport::KEY, key).header(GuardReport::BODY_HASH, hash);
+        let request = request.header(GuardReport::KEY, key).header(GuardReport::BODY_HASH, sha256_hex(&body));
         let answer = self.ask(&url, request, body).await?;
         serde_json::from_slice(&answer).map_err(|_| RoomSilence::NotRules { url })
     }

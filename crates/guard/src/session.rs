@@ -2,7 +2,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use pass::{PassError, ProofKey, Prover};
+use pass::{PassError, ProofKey, Prover, random_text};
 
 use crate::bytes::{self, Bytes};
 
@@ -35,13 +35,12 @@ pub(crate) struct Session {
 impl SessionKey {
     /// A new key: 43 characters, one line of a file.
     pub fn generate() -> Result<String, PassError> {
-        // The form of a proof key is a JSON string.
-        let key = serde_json::to_value(ProofKey::generate()?).map_err(|_| PassError::Generate)?;
-        key.as_str().map(Into::into).ok_or(PassError::Generate)
+        random_text()
     }
 
     /// Fails if this is not a key as [`SessionKey::generate`] makes it.
     pub fn new(text: &str) -> Result<Self, SessionKeyError> {
+        // The form of a proof key is a JSON string.
         let key = serde_json::from_value::<ProofKey>(text.trim().into()).ok();
         key.and_then(|key| key.prover().ok()).map(Self).ok_or(SessionKeyError)
     }

@@ -1,7 +1,6 @@
-use aws_lc_rs::digest;
 use serde::{Deserialize, Serialize};
 
-use crate::Nonce;
+use crate::{Nonce, is_word, sha256_hex};
 
 /// The `token_use` of every pass. It tells a pass from other tokens that might be signed with the same keys.
 pub const TOKEN_USE: &str = "access";
@@ -37,15 +36,12 @@ pub struct Claims {
 
 /// Whether this may be the subject of a pass: it can stand in a cookie and in a header. Those of a room are 64 hex digits.
 pub fn is_subject(text: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-    (1..=128).contains(&text.len()) && text.bytes().all(plain)
+    (1..=128).contains(&text.len()) && is_word(text)
 }
 
 /// The subject of a visitor's passes: a digest of their token, so that a pass does not reveal the token.
 pub fn subject(token: &str) -> String {
-    let digest = digest::digest(&digest::SHA256, token.as_bytes());
-    let digits = digest.as_ref().iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
-    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
+    sha256_hex(token.as_bytes())
 }
 
 #[cfg(test)]

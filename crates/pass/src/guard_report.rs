@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use aws_lc_rs::rand;
-use base64::Engine;
 use serde::{Deserialize, Serialize};
 
-use crate::{BASE64, PassError, subject};
+use crate::{PassError, is_word, random_text, sha256_hex};
 
 /// Whom a guard counts in its shop: everything that it knows, so that a report that is lost is made up for by the next one.
 ///
@@ -85,9 +83,7 @@ pub struct ReportKeyDigest(String);
 
 impl ReportKey {
     pub fn generate() -> Result<Self, PassError> {
-        let mut bytes = [0; 32];
-        rand::fill(&mut bytes).map_err(|_| PassError::Generate)?;
-        Ok(Self(BASE64.encode(bytes)))
+        random_text().map(Self)
     }
 
     /// 43 characters.
@@ -96,7 +92,7 @@ impl ReportKey {
     }
 
     pub fn digest(&self) -> ReportKeyDigest {
-        ReportKeyDigest(subject(&self.0))
+        ReportKeyDigest(sha256_hex(self.0.as_bytes()))
     }
 }
 
@@ -112,7 +108,7 @@ impl ReportKeyDigest {
 
     /// Whether this is the key. How long the comparison takes tells only of its digest.
     pub fn is_of(&self, key: &str) -> bool {
-        subject(key) == self.0
+        sha256_hex(key.as_bytes()) == self.0
     }
 
     /// Its first characters, by which an operator tells two keys apart.
@@ -151,8 +147,7 @@ impl TryFrom<String> for GuardName {
     type Error = GuardNameError;
 
     fn try_from(text: String) -> Result<Self, GuardNameError> {
-        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-        let valid = (16..=64).contains(&text.len()) && text.bytes().all(allowed);
+        let valid = (16..=64).contains(&text.len()) && is_word(&text);
         valid.then_some(Self(text)).ok_or(GuardNameError)
     }
 }

@@ -8,6 +8,7 @@
 //! | [`Jwk`], [`Jwks`], [`Verifier`] | the shop: public keys, and the check of a pass. No private key, no network. |
 //! | [`ShownIn`] | both sides: whether a person sees the answer |
 //! | [`GuardReport`], [`SessionRules`] | both sides: whom a guard counts in the shop, and how long sessions last |
+//! | [`is_word`], [`random_text`], [`sha256_hex`] | both sides: texts that need no escape |
 //! | [`Discovery`] | both sides: where an issuer publishes its keys |
 //! | [`KeyRecord`] | the room and its operator: which keys are published, and when the room signs with which |
 //! | [`SecretKeys`], [`PrivateKey`], [`Signer`] | the room: what it signs with |
@@ -28,6 +29,7 @@ mod proof_key;
 mod secret_keys;
 mod shown_in;
 mod signer;
+mod text;
 mod verifier;
 
 pub use claims::{Claims, TOKEN_USE, is_subject, subject};
@@ -44,6 +46,7 @@ pub use proof_key::{ProofKey, Prover};
 pub use secret_keys::SecretKeys;
 pub use shown_in::ShownIn;
 pub use signer::Signer;
+pub use text::{is_word, random_text, sha256_hex};
 pub use verifier::{Refused, Verifier, key_id};
 
 use base64::engine::general_purpose::{GeneralPurpose, URL_SAFE_NO_PAD};

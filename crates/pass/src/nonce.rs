@@ -4,7 +4,7 @@ use std::str::FromStr;
 use base64::Engine;
 use serde::{Deserialize, Serialize};
 
-use crate::BASE64;
+use crate::{BASE64, is_word};
 
 /// What a shop gives to a browser and to the room, so that the room signs it into the pass. A pass with a nonce opens the
 /// shop to that browser only.
@@ -36,8 +36,7 @@ impl FromStr for Nonce {
     type Err = NonceError;
 
     fn from_str(text: &str) -> Result<Self, NonceError> {
-        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-        let valid = (16..=64).contains(&text.len()) && text.bytes().all(allowed);
+        let valid = (16..=64).contains(&text.len()) && is_word(text);
         valid.then(|| Self(text.into())).ok_or(NonceError)
     }
 }

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use aws_lc_rs::{hmac, rand};
+use aws_lc_rs::hmac;
 use base64::Engine;
 use serde::{Deserialize, Serialize};
 
-use crate::{BASE64, PassError};
+use crate::{BASE64, PassError, random_text};
 
 /// The room's key for proofs, 32 random bytes in base64. It never changes, because proofs are as old as visitors' cookies.
 /// Never printed.
@@ -21,9 +21,7 @@ impl ProofKey {
     const BYTES: usize = 32;
 
     pub fn generate() -> Result<Self, PassError> {
-        let mut bytes = [0; Self::BYTES];
-        rand::fill(&mut bytes).map_err(|_| PassError::Generate)?;
-        Ok(Self(BASE64.encode(bytes)))
+        random_text().map(Self)
     }
 
     pub fn prover(&self) -> Result<Prover, PassError> {
