@@ -124,6 +124,8 @@ impl EventReport {
             range.contains(&minute.count.at)
         };
         let minutes: Vec<_> = busy(&minutes).into_iter().filter(is_shown).collect();
+        let counted: Vec<_> =
+            minutes.iter().filter(|minute| minute.count.rehearsal == rehearsal).copied().collect();
         let is_oldest_known =
             lines.iter().any(|line| matches!(line, HistoryLine::Entry(entry) if entry.number == 1));
         let oldest = lines.iter().find(|line| matches!(line, HistoryLine::Entry(_))).map(HistoryLine::at);
@@ -143,11 +145,7 @@ impl EventReport {
             rough,
             orders_missing,
             entered_missing,
-            summary: ReportSummary::of(
-                &minutes.iter().filter(|minute| minute.count.rehearsal == rehearsal),
-                &orders,
-                now,
-            ),
+            summary: ReportSummary::of(&counted, &orders, now),
             minutes,
             orders,
         }

@@ -406,7 +406,7 @@ mod tests {
         set_states(&mut minutes, &lines, RoomState::Ended);
         let waiting: Vec<_> = minutes.iter().map(|minute| minute.count.waiting).collect();
         assert_eq!(waiting, [50, 50, 50, 0, 0]);
-        let summary = crate::summary::ReportSummary::of(&minutes.iter(), &lines, at(100));
+        let summary = crate::summary::ReportSummary::of(&minutes, &lines, at(100));
         assert_eq!((summary.turned_away, summary.longest_line), (Some(50), 50));
     }
 
@@ -421,7 +421,7 @@ mod tests {
             let records: Vec<_> = records.collect();
             let mut minutes = reported(&records, at(since), &[], rate(300));
             set_states(&mut minutes, lines, now);
-            let summary = crate::summary::ReportSummary::of(&minutes.iter(), lines, at(100));
+            let summary = crate::summary::ReportSummary::of(&minutes, lines, at(100));
             let drained = summary.drained_at.map(|at| at.as_millis() / 60_000);
             (summary.turned_away, summary.longest_line, drained)
         };
@@ -460,7 +460,7 @@ mod tests {
             let records: Vec<_> = [(2, 50), (3, 40), (4, 30), (5, 20)].into_iter().map(record).collect();
             let mut minutes = reported(&records, at(0), &[], rate(300));
             set_states(&mut minutes, lines, now);
-            crate::summary::ReportSummary::of(&minutes.iter(), lines, at(100)).lost_in_resets
+            crate::summary::ReportSummary::of(&minutes, lines, at(100)).lost_in_resets
         };
         let closed = Duration::from_secs(1);
         let resets = [reset(at(3)), reset(at(5) - closed)];

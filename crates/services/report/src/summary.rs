@@ -53,12 +53,12 @@ pub struct ReportedTurnout {
 impl ReportedTurnout {
     /// Whoever was released just before `made` may still come. Minutes in which nobody counted who came say nothing. None unless fewer
     /// came.
-    fn of<'a>(minutes: &(impl Iterator<Item = &'a ReportedMinute> + Clone), made: Timestamp) -> Option<Self> {
-        let counted = || minutes.clone().filter(|minute| minute.count.entered.is_some());
+    fn of(minutes: &[ReportedMinute], made: Timestamp) -> Option<Self> {
+        let counted = || minutes.iter().filter(|minute| minute.count.entered.is_some());
         let had_time = |minute: &&ReportedMinute| minute.count.at <= Turnout::counted_at(made, MINUTE).end;
         let released = counted().filter(had_time).map(|minute| minute.count.released).sum();
         let came = counted().filter_map(|minute| minute.count.entered).sum();
-        let surplus = || minutes.clone().map(|minute| minute.surplus).filter(|surplus| *surplus > 0);
+        let surplus = || minutes.iter().map(|minute| minute.surplus).filter(|surplus| *surplus > 0);
         (came < released).then(|| Self {
             came,
             released,
@@ -117,12 +117,8 @@ impl ObservedSummary {
 
 impl ReportSummary {
     /// `minutes` are those that count, in a report that was `made` then.
-    pub(crate) fn of<'a>(
-        minutes: &(impl Iterator<Item = &'a ReportedMinute> + Clone),
-        lines: &[HistoryLine],
-        made: Timestamp,
-    ) -> Self {
-        let counts = || minutes.clone().map(|minute| minute.count);
+    pub(crate) fn of(minutes: &[ReportedMinute], lines: &[HistoryLine], made: Timestamp) -> Self {
+        let counts = || minutes.iter().map(|minute| minute.count);
         let line = counts()
             .filter(|minute| minute.waiting > 0)
             .reduce(|a, b| if b.waiting > a.waiting { b } else { a });
@@ -131,8 +127,7 @@ impl ReportSummary {
         let drained =
             line.and_then(|line| counts().find(|minute| minute.at > line.at && minute.waiting == 0));
         // Those who wait in an ended room count in the minute of its end only.
-        let all: Vec<_> = minutes.clone().copied().collect();
-        let ended = endings(&all, lines).into_iter().flat_map(|ending| &all[ending]);
+        let ended = endings(minutes, lines).into_iter().flat_map(|ending| &minutes[ending]);
         let is_order = |line: &&HistoryLine| matches!(line, HistoryLine::Entry(entry) if entry.change.is_order() && entry.change.is_change());
         let rang = |line: &&HistoryLine| matches!(line, HistoryLine::Alarm(alarm) if alarm.to == AlarmState::Ringing);
         Self {
@@ -145,8 +140,8 @@ impl ReportSummary {
             longest_wait_at: wait.map(|(_, at)| at),
             drained_at: drained.map(|minute| minute.at),
             turned_away: ended.map(|minute| minute.count.waiting).reduce(|a, b| a + b),
-            lost_in_resets: Some(lost_in_resets(&all, lines)).filter(|lost| *lost > 0),
-            throttled_minutes: count(minutes.clone().filter(|minute| minute.throttled)),
+            lost_in_resets: Some(lost_in_resets(minutes, lines)).filter(|lost| *lost > 0),
+            throttled_minutes: count(minutes.iter().filter(|minute| minute.throttled)),
             orders: count(lines.iter().filter(is_order)),
             alarms: count(lines.iter().filter(rang)),
             turnout: ReportedTurnout::of(minutes, made),
@@ -182,7 +177,7 @@ mod tests {
             AuditEntry::beside_room(number, Timestamp::default(), Author::new("anna"), change)
         };
         let lines: Vec<_> = (1..).zip(changes).map(entry).map(HistoryLine::Entry).collect();
-        let summary = ReportSummary::of(&std::iter::empty(), &lines, Timestamp::default());
+        let summary = ReportSummary::of(&[], &lines, Timestamp::default());
         assert_eq!(summary.orders, 3);
     }
 }
