@@ -19,7 +19,8 @@ use serde_json::json;
 use server::connections::{AccessLog, Limits};
 use server::socket::{OrderSocket, RoomStart};
 use server::{
-    AnswerMetrics, App, HostedRoom, JoinLimit, PlacesPerMinute, Preview, TrustedProxies, schedule, url_at,
+    AnswerMetrics, App, AppOptions, HostedRoom, JoinLimit, PlacesPerMinute, Preview, TrustedProxies,
+    schedule, url_at,
 };
 use tokio::net::TcpListener;
 use tokio::time::timeout;
@@ -151,11 +152,13 @@ fn app(
 ) -> App {
     let scheme = if room.url.as_url().scheme() == "https" { Scheme::Https } else { Scheme::PlainLocalhost };
     let limit = |places| JoinLimit::new(places, TrustedProxies::new(arguments.trust_proxy.clone()));
-    App::new(store.clone(), scheme, &local.design.page(&room.settings.title))
-        .with_minute(arguments.minute)
-        .with_preview(shows_preview(arguments).then_some(Preview(local.page)))
-        .with_join_limit(arguments.join_limit.map(limit))
-        .with_metrics(metrics)
+    let options = AppOptions {
+        minute: arguments.minute,
+        preview: shows_preview(arguments).then_some(Preview(local.page)),
+        join_limit: arguments.join_limit.map(limit),
+        metrics,
+    };
+    App::new(store.clone(), scheme, &local.design.page(&room.settings.title), options)
 }
 
 /// There is no preview at a public URL, because visitors could mistake it for the room.

@@ -39,45 +39,35 @@ pub struct App {
     metrics: Option<Arc<AnswerMetrics>>,
 }
 
+/// What the operator of this process decides about its [`App`].
+#[derive(Debug)]
+pub struct AppOptions {
+    /// The time that the room's rate is meant for: a minute, or less in a demonstration.
+    pub minute: Duration,
+    /// Also serves `/preview/`, which is for the designer of the page and not for visitors.
+    pub preview: Option<Preview>,
+    /// Limits how many places one address takes.
+    pub join_limit: Option<JoinLimit>,
+    /// Also counts what is answered, and how long it takes.
+    pub metrics: Option<Arc<AnswerMetrics>>,
+}
+
 impl App {
-    pub fn new(store: EmbeddedStore, scheme: Scheme, page: &Page) -> Self {
-        let producer = Producer::new(store.clone(), SystemClock, SystemTokens, scheme);
+    pub fn new(store: EmbeddedStore, scheme: Scheme, page: &Page, options: AppOptions) -> Self {
+        let AppOptions { minute, preview, join_limit, metrics } = options;
+        let producer = Producer::new(store.clone(), SystemClock, SystemTokens, scheme).with_minute(minute);
         let reads = Reads::new(store.clone(), SystemClock);
         Self {
             store,
             producer,
             reads,
             page: Files::new(page),
-            preview: None,
+            preview,
             refusals: RefusalLog::default(),
-            limit: None,
+            limit: join_limit,
             limited: RefusalLog::default(),
-            metrics: None,
+            metrics,
         }
-    }
-
-    /// The time that the room's rate is meant for: a minute, or less in a demonstration.
-    #[must_use]
-    pub fn with_minute(self, minute: Duration) -> Self {
-        Self { producer: self.producer.with_minute(minute), ..self }
-    }
-
-    /// Limits how many places one address takes.
-    #[must_use]
-    pub fn with_join_limit(self, limit: Option<JoinLimit>) -> Self {
-        Self { limit, ..self }
-    }
-
-    /// Also counts what is answered, and how long it takes.
-    #[must_use]
-    pub fn with_metrics(self, metrics: Option<Arc<AnswerMetrics>>) -> Self {
-        Self { metrics, ..self }
-    }
-
-    /// Also serves `/preview/`, which is for the designer of the page and not for visitors.
-    #[must_use]
-    pub fn with_preview(self, preview: Option<Preview>) -> Self {
-        Self { preview, ..self }
     }
 
     /// Creates the signing keys if there are none, so that they exist before the first visitor needs them.

@@ -25,7 +25,7 @@ mod slots;
 pub mod socket;
 mod start;
 
-pub use app::App;
+pub use app::{App, AppOptions};
 pub use connections::HttpService;
 pub use demo_door::{DemoDoor, url_at};
 pub use forward_auth::ForwardAuth;
