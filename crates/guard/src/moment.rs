@@ -1,4 +1,4 @@
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rand::TryRng;
 use rand::rngs::SysRng;
@@ -21,10 +21,13 @@ impl Moment {
     pub fn now() -> Result<Self, NoRandomness> {
         let mut random = [0; 16];
         SysRng.try_fill_bytes(&mut random).map_err(|_| NoRandomness)?;
-        // A clock before 1970 is as wrong as 1970: no pass is valid then.
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        Ok(Self { now, random })
+        Ok(Self { now: clock().as_secs(), random })
     }
+}
+
+/// The time since 1970 by the system's clock. One before 1970 is as wrong as 1970: no pass is valid then.
+pub(crate) fn clock() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 /// Without the random number: it is a secret.

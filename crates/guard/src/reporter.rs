@@ -3,13 +3,14 @@
 use std::error::Error;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use http::HeaderValue;
 use http::header::InvalidHeaderValue;
 use parking_lot::Mutex;
 use pass::{GuardName, GuardNameError, GuardReport, ReportKey, SessionRules};
 
+use crate::moment::clock;
 use crate::{
     Guard, GuardRules, HttpRoom, LiveSessions, Moment, NoRandomness, RoomClient, RoomSilence, bytes,
 };
@@ -164,11 +165,6 @@ impl Reported {
             | RoomSilence::OtherUrl { .. } => Self::NotRules,
         }
     }
-}
-
-/// The time of the system's clock. One before 1970 is as wrong as 1970.
-fn clock() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 impl fmt::Debug for Reporter {
