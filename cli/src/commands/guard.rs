@@ -243,39 +243,30 @@ async fn ask(arguments: &GuardArguments, rules: &GuardRules, keys: &RoomKeys<Htt
     }
     let room = HttpRoom::new(rules).context("the guard cannot ask the room")?;
     let discovery = room.discovery().await.ok();
-    match keys.refresh(SystemClock.now().as_secs()).await {
-        Ok(()) => {
-            let name = discovery.and_then(|discovery| discovery.room);
-            if name.is_none() {
-                let GuardRules { room, name, .. } = rules;
-                note(&format!(
-                    "warning: the room at {room} does not say its name; make sure that it is {name}"
-                ));
-            }
+    let Err(silence) = keys.refresh(SystemClock.now().as_secs()).await else {
+        if discovery.and_then(|discovery| discovery.room).is_none() {
+            let GuardRules { room, name, .. } = rules;
+            note(&format!("warning: the room at {room} does not say its name; make sure that it is {name}"));
         }
-        Err(RoomSilence::OtherUrl { url, found }) => {
-            let advice = format!("start the guard with --room {found}");
-            let other = RoomSilence::OtherUrl { url, found };
-            return Err(Failure::new(Exit::Failed, other.to_string()).advising(advice).into());
+        return Ok(());
+    };
+    let advice = match &silence {
+        RoomSilence::OtherUrl { found, .. } => format!("start the guard with --room {found}"),
+        RoomSilence::OtherRoom { url, found, .. } => {
+            format!("start the guard with that name: beekeeper guard {found} --room {url}")
         }
-        Err(RoomSilence::OtherRoom { url, found, expected }) => {
-            let advice = format!("start the guard with that name: beekeeper guard {found} --room {url}");
-            let other = RoomSilence::OtherRoom { url, found, expected };
-            return Err(Failure::new(Exit::Failed, other.to_string()).advising(advice).into());
+        RoomSilence::NotKeys { .. }
+        | RoomSilence::NothingThere { .. }
+        | RoomSilence::Status { status: 404, .. } => {
+            return Err(anyhow::Error::new(silence).context("could not fetch the room's keys; check --room"));
         }
-        Err(
-            error @ (RoomSilence::NotKeys { .. }
-            | RoomSilence::NothingThere { .. }
-            | RoomSilence::Status { status: 404, .. }),
-        ) => {
-            return Err(anyhow::Error::new(error).context("could not fetch the room's keys; check --room"));
-        }
-        Err(error) => {
-            let error = anyhow::Error::new(error);
+        _ => {
+            let error = anyhow::Error::new(silence);
             note(&format!("warning: {error:#}; no new visitor can enter until the room answers"));
+            return Ok(());
         }
-    }
-    Ok(())
+    };
+    Err(Failure::new(Exit::Failed, silence.to_string()).advising(advice).into())
 }
 
 fn greeting<S: LiveSessions>(
