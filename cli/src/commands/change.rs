@@ -40,13 +40,24 @@ pub(crate) async fn unless_interrupted<T>(
     room: &OperatedRoom,
     answer: impl Future<Output = Result<T, ControlError>>,
 ) -> Result<T> {
+    let interrupted = || {
+        let told = format!("interrupted: {} may have got the order, or will in a moment", room.name);
+        Failure::new(Exit::Interrupted, told).advising(LOOK_FIRST)
+    };
+    or_interrupted(answer, interrupted).await
+}
+
+/// The same, for an order that says itself what Ctrl-C leaves behind.
+pub(crate) async fn or_interrupted<T>(
+    answer: impl Future<Output = Result<T, ControlError>>,
+    told: impl FnOnce() -> Failure,
+) -> Result<T> {
     tokio::select! {
         // It is listened for before the order is sent.
         biased;
         interrupted = tokio::signal::ctrl_c() => {
             interrupted?;
-            let told = format!("interrupted: {} may have got the order, or will in a moment", room.name);
-            Err(Failure::new(Exit::Interrupted, told).advising(LOOK_FIRST).into())
+            Err(told().into())
         }
         answer = answer => Ok(answer?),
     }

@@ -21,13 +21,8 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
         if room.transport.is_far() {
             note("emptying the line; SQS takes a minute, and the room keeps running meanwhile");
         }
-        let reply = tokio::select! {
-            reply = room.execute(order) => reply?,
-            interrupted = tokio::signal::ctrl_c() => {
-                interrupted?;
-                return Err(half_done(&room.name, &as_typed, room.transport.is_far()).into());
-            }
-        };
+        let interrupted = || half_done(&room.name, &as_typed, room.transport.is_far());
+        let reply = change::or_interrupted(room.execute(order), interrupted).await?;
         let Reply::Reset { lost_places, before, after } = reply else { return Err(room.unexpected().into()) };
         let told = if json {
             json!({ "lost_places": lost_places, "before": before, "after": after }).to_string()
