@@ -1,5 +1,6 @@
 //! Exit codes, which `beekeeper --help` and docs/cli.md document.
 
+use std::io;
 use std::process::ExitCode;
 
 use document::Refusal;
@@ -71,6 +72,12 @@ impl Failure {
     pub(crate) fn advising(self, advice: impl Into<String>) -> Self {
         Self { advice: Some(advice.into()), ..self }
     }
+}
+
+/// Whether it failed at a file that belongs to another user.
+pub(crate) fn may_not_use_files(error: &anyhow::Error) -> bool {
+    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    causes.any(|cause| cause.kind() == io::ErrorKind::PermissionDenied)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! `beekeeper guard`: answers a web server that asks whether a request may reach the shop.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use std::{fs, io};
 
 use anyhow::{Context, Result};
 use clock::SystemClock;
@@ -24,7 +24,7 @@ use waitroom::ports::Clock;
 use crate::arguments::GuardArguments;
 use crate::ending::advice;
 use crate::error_output;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, may_not_use_files};
 use crate::printer::{note, say, say_farewell};
 use crate::runtime::{asked_to_stop, block_on_all_cores, listen_at, listen_for_monitoring};
 
@@ -209,8 +209,7 @@ fn directory(arguments: &GuardArguments) -> Result<PathBuf> {
 
 /// Somebody who once started the guard as root left files that the service may not open.
 fn with_owner(error: anyhow::Error, directory: &Path) -> anyhow::Error {
-    let causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
-    if !causes.into_iter().any(|cause| cause.kind() == io::ErrorKind::PermissionDenied) {
+    if !may_not_use_files(&error) {
         return error;
     }
     let directory = directory.display();
@@ -322,6 +321,8 @@ fn greeting_for_scripts<S: LiveSessions>(
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use super::*;
 
     #[test]

@@ -3,7 +3,6 @@
 //! Each run reads everything, goes as far as it can, and says what comes next. So the guard comes last, when the room already
 //! answers at https and nobody is sent to a page that does not open.
 
-use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use setup::{
 
 use crate::arguments::{SetUp, SetUpNginx, WhatToSetUp};
 use crate::ask;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, may_not_use_files};
 use crate::printer::{self, Colours, note, say};
 use crate::shop_services::shop_services;
 
@@ -24,8 +23,7 @@ const AS_ROOT: &str = "nothing was changed; run it as root: sudo beekeeper setup
 pub(crate) fn run(set_up: &SetUp, json: bool, yes: bool) -> Result<()> {
     let WhatToSetUp::Nginx(arguments) = &set_up.what;
     set_up_nginx(arguments, json, yes).map_err(|error| {
-        let causes = error.chain().filter_map(|cause| cause.downcast_ref::<std::io::Error>());
-        if causes.into_iter().any(|cause| cause.kind() == ErrorKind::PermissionDenied) {
+        if may_not_use_files(&error) {
             return Failure::new(Exit::Failed, format!("{error:#}")).advising(AS_ROOT).into();
         }
         if error.is::<NoNginx>() {
