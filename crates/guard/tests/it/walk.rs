@@ -5,6 +5,20 @@ use http::{HeaderMap, HeaderValue, Method};
 
 use crate::fixture::{Browser, DOOR, Shop, answer, entered, location, rules, shop};
 
+/// Which session counts, and whether the visitor came to the shop first, so that the guard can tell the browser. Where the first counts, it has to.
+const ARRIVALS: [(OneSession, bool); 3] =
+    [(OneSession::Newest, false), (OneSession::Newest, true), (OneSession::First, true)];
+
+/// The shop and the browser of a visitor before they arrive with their pass.
+async fn arriving(one_session: OneSession, came_first: bool) -> (Shop, Browser) {
+    let mut shop = Shop::with(GuardRules { one_session, ..rules() });
+    let mut browser = Browser::default();
+    if came_first {
+        shop.get(&mut browser, "/").await;
+    }
+    (shop, browser)
+}
+
 #[tokio::test]
 async fn a_visitor_comes_back_to_the_page_that_they_asked_for() {
     let mut shop = shop();
@@ -110,17 +124,10 @@ async fn reload_and_back_button_change_nothing() {
     assert_eq!(location(&head), DOOR, "whoever only looks uses no pass up");
 }
 
-/// Whether or not the visitor came to the shop first, so that the guard can tell the browser. Where the first session counts, it has to.
 #[tokio::test]
 async fn a_request_whose_answer_was_lost_may_be_repeated() {
-    for (one_session, came_first) in
-        [(OneSession::Newest, false), (OneSession::Newest, true), (OneSession::First, true)]
-    {
-        let mut shop = Shop::with(GuardRules { one_session, ..rules() });
-        let mut browser = Browser::default();
-        if came_first {
-            shop.get(&mut browser, "/").await;
-        }
+    for (one_session, came_first) in ARRIVALS {
+        let (mut shop, mut browser) = arriving(one_session, came_first).await;
         let arrival = format!("/?bk_pass={}", shop.pass("visitor"));
         for _ in 0..2 {
             shop.get(&mut browser.clone(), &arrival).await;
@@ -177,14 +184,8 @@ async fn whoever_came_to_the_room_first_is_not_locked_out_by_a_lost_answer() {
 /// Both tabs were sent to the door before either came back, and the answer of one overtakes that of the other.
 #[tokio::test]
 async fn two_tabs_that_arrive_at_once_share_one_session() {
-    for (one_session, came_first) in
-        [(OneSession::Newest, false), (OneSession::Newest, true), (OneSession::First, true)]
-    {
-        let mut shop = Shop::with(GuardRules { one_session, ..rules() });
-        let mut browser = Browser::default();
-        if came_first {
-            shop.get(&mut browser, "/").await;
-        }
+    for (one_session, came_first) in ARRIVALS {
+        let (mut shop, mut browser) = arriving(one_session, came_first).await;
         let before = browser.clone();
         let older = format!("/?bk_pass={}", shop.pass("visitor"));
         shop.pass_time(1);
