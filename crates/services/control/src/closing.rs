@@ -187,7 +187,7 @@ mod tests {
 
     use super::*;
     use crate::Order;
-    use crate::fixture::{NOW, WaitingRoom};
+    use crate::fixture::{NOW, WaitingRoom, rehearse};
 
     fn notice(text: &str) -> Notice {
         Notice { text: text.parse().unwrap(), link: Some("https://shop.example/next".parse().unwrap()) }
@@ -199,10 +199,6 @@ mod tests {
 
     fn close() -> Order {
         Order::Close { notice: None, then_off: false }
-    }
-
-    fn rehearse() -> Order {
-        Order::Rehearse { mark: "abcdefghijkmnpqr".parse().unwrap() }
     }
 
     fn close_at(at: Timestamp) -> Order {
@@ -230,7 +226,7 @@ mod tests {
 
     fn refused(orders: &[Order], order: Order) -> String {
         let (store, before) = after(orders);
-        let Reply::Failed { error, .. } = store.execute(order) else { panic!("not refused") };
+        let error = store.refused(order);
         assert_eq!(store.room().standing(), before);
         error
     }
@@ -247,7 +243,7 @@ mod tests {
             );
             let (store, ended) = after(&[first, Order::End { notice: notice.clone() }]);
             assert_eq!((ended.state, ended.then_off), (RoomState::Ended, false));
-            let Reply::Status(status) = store.execute(Order::Status) else { panic!("no status") };
+            let status = store.status();
             assert_eq!((status.line.waiting, status.wait), (7, None));
         }
     }
@@ -339,7 +335,7 @@ mod tests {
     fn nobody_who_rehearses_takes_from_a_stock() {
         let store = WaitingRoom::empty();
         store.execute(rehearse());
-        let Reply::Failed { error, .. } = store.execute(close_after(9)) else { panic!("not refused") };
+        let error = store.refused(close_after(9));
         assert!(error.starts_with("is in a rehearsal"), "{error}");
         assert_eq!(store.room().stock, None);
     }

@@ -14,7 +14,7 @@ use waitroom::{
     Ticket, Timestamp, Token, ValveSchedule, Window,
 };
 
-use crate::{Order, Reply, execute};
+use crate::{Order, Reply, Status, execute};
 
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
@@ -131,6 +131,21 @@ impl WaitingRoom {
         block_on(execute(&self.ledger, order, Author::new("anna"), NOW)).unwrap()
     }
 
+    /// Why an order by Anna is refused.
+    pub(crate) fn refused(&self, order: Order) -> String {
+        match self.execute(order) {
+            Reply::Failed { error, may_be_done: false } => error,
+            reply => panic!("{reply:?}"),
+        }
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        match self.execute(Order::Status) {
+            Reply::Status(status) => *status,
+            reply => panic!("{reply:?}"),
+        }
+    }
+
     /// The visitor with this number in line asks for help at this time.
     pub(crate) fn ask_for_help(&self, number: u64, at: Timestamp) -> HelpCode {
         // The code is made of the first bytes.
@@ -155,6 +170,11 @@ impl WaitingRoom {
         assert!(block_on(self.ledger.publish_keys(record)).unwrap());
         id
     }
+}
+
+/// The order to mark a room for a rehearsal.
+pub(crate) fn rehearse() -> Order {
+    Order::Rehearse { mark: "abcdefghijkmnpqr".parse().unwrap() }
 }
 
 /// The plan of the minute before.

@@ -81,11 +81,6 @@ mod tests {
         visitor
     }
 
-    fn refusal(reply: Reply) -> String {
-        let Reply::Failed { error, may_be_done: false } = reply else { panic!("{reply:?}") };
-        error
-    }
-
     #[test]
     fn a_visitor_is_found_and_let_in() {
         let room = WaitingRoom::new();
@@ -118,11 +113,11 @@ mod tests {
         let room = WaitingRoom::new();
         let over = room.ask_for_help(37, NOW - HelpCall::KEPT);
         for order in [Order::Find { code: over }, Order::Admit { code: over }] {
-            assert!(refusal(room.execute(order)).starts_with("knows nobody by the code "));
+            assert!(room.refused(order).starts_with("knows nobody by the code "));
         }
         let code = room.ask_for_help(38, NOW);
         room.execute(Order::Reset { epoch: "cd34".parse().unwrap() });
-        assert!(refusal(room.execute(Order::Admit { code })).contains("knows nobody"));
+        assert!(room.refused(Order::Admit { code }).contains("knows nobody"));
     }
 
     #[test]
@@ -131,16 +126,14 @@ mod tests {
         room.execute(Order::CloseAfter { size: StockSize::new(1).unwrap(), notice: None });
         let [first, second] = [37, 38].map(|number| room.ask_for_help(number, NOW));
         visitor(room.execute(Order::Admit { code: first }));
-        assert!(refusal(room.execute(Order::Admit { code: second })).contains("nothing left of its stock"));
+        assert!(room.refused(Order::Admit { code: second }).contains("nothing left of its stock"));
         room.execute(Order::CloseNever);
         // Let in long ago, and never came.
         let call = block_on(room.ledger.call(second)).unwrap().unwrap();
         let (at, expires) = (NOW - HelpCall::KEPT, NOW);
         let admission = Admission { ticket: call.place.ticket, by: AdmittedBy::Door, at, expires };
         block_on(room.ledger.let_in(call, admission, Author::new("anna"))).unwrap();
-        assert!(
-            refusal(room.execute(Order::Admit { code: second })).contains("they join the line and read out")
-        );
+        assert!(room.refused(Order::Admit { code: second }).contains("they join the line and read out"));
     }
 
     #[test]

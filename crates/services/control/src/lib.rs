@@ -184,7 +184,7 @@ mod tests {
     use waitroom::{Message, Mode, Rate, Stretch};
 
     use super::*;
-    use crate::fixture::WaitingRoom;
+    use crate::fixture::{WaitingRoom, rehearse};
 
     #[test]
     fn on_pause_and_off_work_from_every_state() {
@@ -250,11 +250,7 @@ mod tests {
         let store = WaitingRoom::new();
         store.execute(Order::Mode { mode: Mode::Overflow });
         assert_eq!(store.room().settings.mode, Mode::Overflow);
-        let Reply::Failed { error, .. } =
-            store.execute(Order::Rehearse { mark: "abcdefghijkmnpqr".parse().unwrap() })
-        else {
-            panic!("rehearsed")
-        };
+        let error = store.refused(rehearse());
         assert!(
             error.contains("`beekeeper mode line` first, and `beekeeper mode overflow` after it"),
             "{error}"
@@ -269,30 +265,25 @@ mod tests {
 
     #[test]
     fn a_room_that_observes_has_no_stock_and_no_rehearsal() {
-        let refused = |reply| match reply {
-            Reply::Failed { error, .. } => error,
-            other => panic!("{other:?}"),
-        };
         let (store, size) = (WaitingRoom::empty(), "7".parse().unwrap());
         let (observe, sell) = (Order::Mode { mode: Mode::Observe }, Order::CloseAfter { size, notice: None });
         store.execute(observe.clone());
-        assert!(refused(store.execute(sell.clone())).contains("beekeeper mode line"));
-        let mark = "abcdefghijkmnpqr".parse().unwrap();
-        assert!(refused(store.execute(Order::Rehearse { mark })).contains("beekeeper mode observe"));
-        let Reply::Status(status) = store.execute(Order::Status) else { panic!("not a status") };
+        assert!(store.refused(sell.clone()).contains("beekeeper mode line"));
+        assert!(store.refused(rehearse()).contains("beekeeper mode observe"));
+        let status = store.status();
         assert_eq!(status.observed, Some(waitroom::ObservedLine::default()));
         store.execute(Order::Mode { mode: Mode::Line });
         store.execute(sell);
-        assert!(refused(store.execute(observe.clone())).contains("beekeeper close --never"));
+        assert!(store.refused(observe.clone()).contains("beekeeper close --never"));
         assert_eq!(store.room().settings.mode, Mode::Line);
         store.execute(Order::CloseNever);
-        store.execute(Order::Rehearse { mark });
-        assert!(refused(store.execute(observe)).contains("beekeeper reset"));
+        store.execute(rehearse());
+        assert!(store.refused(observe).contains("beekeeper reset"));
     }
 
     #[test]
     fn a_status_has_this_json_and_reads_back() {
-        let Reply::Status(status) = WaitingRoom::new().execute(Order::Status) else { panic!("not a status") };
+        let status = WaitingRoom::new().status();
         let expected =
             json!({ "served": 35, "passed": 17, "disorder": 0, "waiting": 7, "rate": 300, "slow": false });
         let json = serde_json::to_value(&status).unwrap();
@@ -317,7 +308,7 @@ mod tests {
         ] {
             assert_eq!(json.get(only_if_any), None);
         }
-        assert_eq!(serde_json::from_value::<Status>(json).unwrap(), *status);
+        assert_eq!(serde_json::from_value::<Status>(json).unwrap(), status);
     }
 
     #[test]

@@ -119,37 +119,24 @@ mod tests {
 
     use super::*;
     use crate::Order;
-    use crate::fixture::WaitingRoom;
-
-    fn mark() -> RehearsalMark {
-        "abcdefghijkmnpqr".parse().unwrap()
-    }
-
-    fn refused(reply: Reply) -> String {
-        match reply {
-            Reply::Failed { error, .. } => error,
-            other => panic!("{other:?}"),
-        }
-    }
+    use crate::fixture::{WaitingRoom, rehearse};
 
     fn marked() -> WaitingRoom {
         let store = WaitingRoom::empty();
-        assert!(matches!(store.execute(Order::Rehearse { mark: mark() }), Reply::Changed { .. }));
-        assert_eq!(store.room().rehearsal, Some(mark()));
+        assert!(matches!(store.execute(rehearse()), Reply::Changed { .. }));
+        assert_eq!(store.room().rehearsal, Some("abcdefghijkmnpqr".parse().unwrap()));
         store
     }
 
     #[test]
     fn a_rehearsal_needs_an_empty_line_and_a_room_that_is_on() {
         let crowded = WaitingRoom::new();
-        assert!(
-            refused(crowded.execute(Order::Rehearse { mark: mark() })).starts_with("has 7 waiting visitors")
-        );
+        assert!(crowded.refused(rehearse()).starts_with("has 7 waiting visitors"));
         let paused = WaitingRoom::empty();
         paused.execute(Order::Pause);
-        assert!(refused(paused.execute(Order::Rehearse { mark: mark() })).starts_with("is paused, "));
+        assert!(paused.refused(rehearse()).starts_with("is paused, "));
         paused.execute(Order::OpenAt { at: Timestamp::from_millis(1_800_000_000_000) });
-        let opening = refused(paused.execute(Order::Rehearse { mark: mark() }));
+        let opening = paused.refused(rehearse());
         assert!(opening.starts_with("is paused until it opens at 2027-01-15 08:00:00 UTC"), "{opening}");
         assert_eq!(paused.room().rehearsal, None);
     }
@@ -158,20 +145,19 @@ mod tests {
     fn an_order_that_comes_meanwhile_is_named_as_one_before() {
         let store = WaitingRoom::interrupted(|room| room.settings.mode = Mode::Overflow);
         store.interrupt();
-        let error = refused(store.execute(Order::Rehearse { mark: mark() }));
+        let error = store.refused(rehearse());
         assert!(error.contains("order `beekeeper mode line` first"), "{error}");
         assert_eq!(store.room().rehearsal, None);
     }
 
     #[test]
     fn visitors_whom_the_line_does_not_count_yet_keep_their_places() {
-        let begin = |last, seconds_ago| {
-            let ago = Duration::from_secs(seconds_ago);
-            WaitingRoom::counting_late(last, ago, 4100).execute(Order::Rehearse { mark: mark() })
-        };
-        assert!(refused(begin(4105, 170)).starts_with("may have up to 5 waiting visitors"));
+        let late =
+            |last, seconds_ago| WaitingRoom::counting_late(last, Duration::from_secs(seconds_ago), 4100);
+        let error = late(4105, 170).refused(rehearse());
+        assert!(error.starts_with("may have up to 5 waiting visitors"), "{error}");
         for (last, seconds_ago) in [(4105, 190), (4100, 1)] {
-            assert!(matches!(begin(last, seconds_ago), Reply::Changed { .. }), "{last}");
+            assert!(matches!(late(last, seconds_ago).execute(rehearse()), Reply::Changed { .. }), "{last}");
         }
     }
 
@@ -181,13 +167,13 @@ mod tests {
         let at = Timestamp::from_millis(1_800_000_000_000);
         let again = Order::Rehearse { mark: "rrrrrrrrrrrrrrrr".parse().unwrap() };
         for order in [Order::On, Order::OpenAt { at }, again.clone()] {
-            let error = refused(store.execute(order));
+            let error = store.refused(order);
             assert!(error.ends_with("to end it: `beekeeper reset`"), "{error}");
         }
         store.execute(Order::SetRate { rate: Rate::MAX });
         store.execute(Order::Pause);
         let number = store.last_entry();
-        assert!(refused(store.execute(Order::Undo { number })).contains("`beekeeper reset`"));
+        assert!(store.refused(Order::Undo { number }).contains("`beekeeper reset`"));
         store.execute(Order::Reset { epoch: "cd34".parse().unwrap() });
         assert!(matches!(store.execute(Order::On), Reply::Changed { .. }));
         assert!(matches!(store.execute(again), Reply::Changed { .. }));
@@ -207,13 +193,13 @@ mod tests {
         }
         store.execute(Order::Close { notice: None, then_off: false });
         let undo = Order::Undo { number: store.last_entry() };
-        assert!(refused(store.execute(undo)).contains("`beekeeper reset`"), "newcomers could join again");
+        assert!(store.refused(undo).contains("`beekeeper reset`"), "newcomers could join again");
     }
 
     #[test]
     fn a_marked_room_lets_nobody_straight_in() {
         let store = marked();
-        let error = refused(store.execute(Order::Mode { mode: Mode::Overflow }));
+        let error = store.refused(Order::Mode { mode: Mode::Overflow });
         assert!(error.starts_with("is in a rehearsal") && error.ends_with("`beekeeper reset`"), "{error}");
         assert_eq!(store.room().settings.mode, Mode::Line);
         assert!(matches!(store.execute(Order::Mode { mode: Mode::Line }), Reply::Changed { .. }));
@@ -222,7 +208,7 @@ mod tests {
     #[test]
     fn a_rehearsal_is_not_taken_back() {
         let store = marked();
-        let error = refused(store.execute(Order::Undo { number: store.last_entry() }));
+        let error = store.refused(Order::Undo { number: store.last_entry() });
         assert_eq!(error, waitroom::NothingToUndo::Rehearsal.to_string());
     }
 }

@@ -68,7 +68,7 @@ mod tests {
     use waitroom::{Mode, StockSize, Timestamp};
 
     use super::*;
-    use crate::fixture::{NOW, WaitingRoom};
+    use crate::fixture::{NOW, WaitingRoom, rehearse};
     use crate::{Order, Reply};
 
     const UNTIL: Timestamp = Timestamp::from_millis(NOW.as_millis() + 61_000);
@@ -86,10 +86,9 @@ mod tests {
 
     fn refused(store: &WaitingRoom, order: Order) -> String {
         let before = store.room();
-        match store.execute(order) {
-            Reply::Failed { error, may_be_done: false } if store.room() == before => error,
-            reply => panic!("{reply:?}"),
-        }
+        let error = store.refused(order);
+        assert_eq!(store.room(), before);
+        error
     }
 
     #[test]
@@ -148,7 +147,6 @@ mod tests {
     #[test]
     fn a_release_and_a_rehearsal_exclude_each_other() {
         let store = WaitingRoom::empty();
-        let rehearse = || Order::Rehearse { mark: "abcdefghijkmnpqr".parse().unwrap() };
         changed(&store, release(50));
         let error = refused(&store, rehearse());
         assert!(error.starts_with("releases 50 more until "), "{error}");

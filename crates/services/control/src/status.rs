@@ -258,15 +258,10 @@ mod tests {
     use waitroom::{ActiveLimit, KeptReport, Mode, Rate};
 
     use super::*;
+    use crate::Order;
     use crate::fixture::{NOW, WaitingRoom};
-    use crate::{Order, Reply};
 
     const MINUTE: Duration = Duration::from_mins(1);
-
-    fn status(store: &WaitingRoom) -> Status {
-        let Reply::Status(status) = store.execute(Order::Status) else { panic!("not a status") };
-        *status
-    }
 
     #[test]
     fn no_wait_is_told_while_the_shop_is_full_and_no_guard_says_who_leaves_it() {
@@ -274,15 +269,15 @@ mod tests {
         let (idle, session) = (ActiveLimit::DEFAULT_IDLE, ActiveLimit::DEFAULT_SESSION);
         let limit = ActiveLimit { visitors: 5, idle, session };
         store.ledger.change_room(|room| room.settings.active = Some(limit));
-        assert_eq!(status(&store).wait, Some(2), "it isn't full");
+        assert_eq!(store.status().wait, Some(2), "it isn't full");
         store.ledger.change_room(|room| room.while_full = Some(Rate::MIN));
-        assert_eq!(status(&store).wait, None);
+        assert_eq!(store.status().wait, None);
         let reported = |ago: Duration| {
             let guard = "guard-0000000001".to_owned().try_into().unwrap();
             let made = (NOW - ago).as_millis();
             let report = GuardReport { guard, made, pass: 300, live: 5, opened: BTreeMap::new() };
             block_on(store.ledger.keep_report(KeptReport { report, received: NOW - ago })).unwrap();
-            status(&store).wait.is_some()
+            store.status().wait.is_some()
         };
         assert_eq!([3 * MINUTE, MINUTE].map(reported), [false, true]);
     }
@@ -291,12 +286,12 @@ mod tests {
     fn no_wait_is_told_while_newcomers_go_straight_in() {
         let store = WaitingRoom::new();
         store.execute(Order::Mode { mode: Mode::Overflow });
-        assert_eq!(status(&store).wait, Some(2), "a line has formed");
+        assert_eq!(store.status().wait, Some(2), "a line has formed");
         store.ledger.change_room(|room| room.quiet = true);
-        assert_eq!(status(&store).wait, None);
+        assert_eq!(store.status().wait, None);
         let observing = WaitingRoom::new();
         observing.execute(Order::Mode { mode: Mode::Observe });
-        assert_eq!(status(&observing).wait, None);
+        assert_eq!(observing.status().wait, None);
     }
 
     #[test]
@@ -309,7 +304,7 @@ mod tests {
             let history = minutes_ago.iter().map(found).collect();
             let memory = ThrottleMemory { history, version: 1, ..ThrottleMemory::default() };
             assert!(block_on(store.ledger.remember(memory)).unwrap());
-            status(&store).findings.len()
+            store.status().findings.len()
         };
         assert_eq!(shown(&[3, 2, 1]), 3);
         assert_eq!(shown(&[6, 5, 4]), 0, "the throttle was turned off");

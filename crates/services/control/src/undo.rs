@@ -244,10 +244,7 @@ mod tests {
         let store = WaitingRoom::new();
         set_rate(&store, 600);
         set_rate(&store, 700);
-        let refused = |number| match store.execute(Order::Undo { number }) {
-            Reply::Failed { error, .. } => error,
-            other => panic!("{other:?}"),
-        };
+        let refused = |number| store.refused(Order::Undo { number });
         assert!(refused(1).starts_with("got another order meanwhile"));
         // By a version of Beekeeper that keeps no audit trail.
         store.ledger.change_room(|room| room.settings.rate = Rate::MIN);
@@ -400,7 +397,7 @@ mod tests {
             for order in orders {
                 store.execute(order.clone());
             }
-            let Reply::Status(mut status) = store.execute(Order::Status) else { panic!("not a status") };
+            let mut status = store.status();
             status.room = Room::clone(&store.room().at(now));
             let last = UndoableOrder::last(&entries(&store)).unwrap();
             Consequence::of_undo(&last, &status, now).map(|asked| asked.question)
@@ -432,7 +429,7 @@ mod tests {
         let number = store.last_entry();
         // It has read the room, and not changed it yet.
         store.interrupt();
-        let Reply::Failed { error, .. } = store.execute(Order::Undo { number }) else { panic!("undone") };
+        let error = store.refused(Order::Undo { number });
         assert!(error.ends_with("to end it: `beekeeper reset`"), "{error}");
         let room = store.room();
         assert!(room.rehearsal.is_some());
@@ -460,7 +457,7 @@ mod tests {
         set_rate(&store, 600);
         let number = store.last_entry();
         store.interrupt();
-        let Reply::Failed { error, .. } = store.execute(Order::Undo { number }) else { panic!("undone") };
+        let error = store.refused(Order::Undo { number });
         assert_eq!(
             error,
             "cannot take back the last order (rate: 300 -> 600), because something else has changed that since"
