@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::newtypes::{FormError, in_thousands, whole_number};
+use crate::newtypes::{FormError, read_in_thousands, whole_number};
 use crate::{Rate, Timestamp, ValveSchedule};
 
 /// How many more one order releases: a whole number of visitors from 1 to 270,000.
@@ -19,22 +19,10 @@ pub struct ExtraSizeError;
 impl ExtraSize {
     /// They come within a minute, so no more than the highest rate.
     pub const MAX: Self = Self(Rate::MAX.get());
-
-    pub const fn new(visitors: u32) -> Result<Self, ExtraSizeError> {
-        if visitors == 0 || visitors > Self::MAX.0 { Err(ExtraSizeError) } else { Ok(Self(visitors)) }
-    }
 }
 
-whole_number!(ExtraSize(u32), ExtraSizeError);
-
-impl FromStr for ExtraSize {
-    type Err = ExtraSizeError;
-
-    /// Also understands thousands: `3k`.
-    fn from_str(text: &str) -> Result<Self, ExtraSizeError> {
-        in_thousands(text).ok_or(ExtraSizeError).and_then(Self::new)
-    }
-}
+whole_number!(ExtraSize(u32), ExtraSize::MAX.0, ExtraSizeError);
+read_in_thousands!(ExtraSize, ExtraSizeError);
 
 /// So many more are released than the rate allows, spread over a minute.
 ///

@@ -5,10 +5,14 @@
 #[error("{0}")]
 pub struct FormError(pub(crate) &'static str);
 
-/// A number within bounds: shown, stored and sent as one.
+/// A number from 1 to the most: shown, stored and sent as one.
 macro_rules! whole_number {
-    ($type:ident($number:ty), $error:ident) => {
+    ($type:ident($number:ty), $most:expr, $error:ident) => {
         impl $type {
+            pub const fn new(number: $number) -> Result<Self, $error> {
+                if number == 0 || number > $most { Err($error) } else { Ok(Self(number)) }
+            }
+
             pub const fn get(self) -> $number {
                 self.0
             }
@@ -40,6 +44,19 @@ macro_rules! whole_number {
 pub(crate) fn in_thousands(text: &str) -> Option<u32> {
     let (number, thousands) = text.strip_suffix(['k', 'K']).map_or((text, 1), |number| (number, 1000));
     number.parse::<u32>().ok()?.checked_mul(thousands)
+}
+
+macro_rules! read_in_thousands {
+    ($type:ident, $error:ident) => {
+        impl std::str::FromStr for $type {
+            type Err = $error;
+
+            /// Also understands thousands: `3k`.
+            fn from_str(text: &str) -> Result<Self, $error> {
+                crate::newtypes::in_thousands(text).ok_or($error).and_then(Self::new)
+            }
+        }
+    };
 }
 
 /// Stored and sent as the text that it is shown as.
@@ -112,4 +129,4 @@ macro_rules! random_characters {
     };
 }
 
-pub(crate) use {random_characters, stored_as_text, whole_number};
+pub(crate) use {random_characters, read_in_thousands, stored_as_text, whole_number};

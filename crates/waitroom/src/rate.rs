@@ -1,8 +1,6 @@
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
-use crate::newtypes::{in_thousands, whole_number};
+use crate::newtypes::{read_in_thousands, whole_number};
 
 /// How many visitors are released in a minute: a whole number from 1 to 270,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -16,14 +14,6 @@ pub struct RateError;
 impl Rate {
     pub const MIN: Self = Self(1);
     pub const MAX: Self = Self(270_000);
-
-    pub const fn new(per_minute: u32) -> Result<Self, RateError> {
-        if per_minute < Self::MIN.0 || per_minute > Self::MAX.0 {
-            Err(RateError)
-        } else {
-            Ok(Self(per_minute))
-        }
-    }
 
     /// Half of the rate, rounded up, so that it never becomes 0.
     #[must_use]
@@ -58,16 +48,8 @@ impl Rate {
     }
 }
 
-whole_number!(Rate(u32), RateError);
-
-impl FromStr for Rate {
-    type Err = RateError;
-
-    /// Also understands thousands: `3k`.
-    fn from_str(text: &str) -> Result<Self, RateError> {
-        in_thousands(text).ok_or(RateError).and_then(Self::new)
-    }
-}
+whole_number!(Rate(u32), Rate::MAX.0, RateError);
+read_in_thousands!(Rate, RateError);
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::newtypes::{FormError, in_thousands, whole_number};
+use crate::newtypes::{FormError, read_in_thousands, whole_number};
 
 /// How many a stock has: a whole number of visitors from 1 to 100,000,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -16,22 +16,10 @@ pub struct StockSizeError;
 
 impl StockSize {
     pub const MAX: Self = Self(100_000_000);
-
-    pub const fn new(visitors: u32) -> Result<Self, StockSizeError> {
-        if visitors == 0 || visitors > Self::MAX.0 { Err(StockSizeError) } else { Ok(Self(visitors)) }
-    }
 }
 
-whole_number!(StockSize(u32), StockSizeError);
-
-impl FromStr for StockSize {
-    type Err = StockSizeError;
-
-    /// Also understands thousands: `5k`.
-    fn from_str(text: &str) -> Result<Self, StockSizeError> {
-        in_thousands(text).ok_or(StockSizeError).and_then(Self::new)
-    }
-}
+whole_number!(StockSize(u32), StockSize::MAX.0, StockSizeError);
+read_in_thousands!(StockSize, StockSizeError);
 
 /// How many more a room lets in before it ends by itself.
 ///

@@ -18,13 +18,9 @@ impl Stretch {
     /// The longest time between two polls is five minutes. With this factor it becomes an hour. A page notices a
     /// change of the factor within that time.
     pub const MAX: Self = Self(12);
-
-    pub const fn new(factor: u32) -> Result<Self, StretchError> {
-        if factor < Self::USUAL.0 || factor > Self::MAX.0 { Err(StretchError) } else { Ok(Self(factor)) }
-    }
 }
 
-whole_number!(Stretch(u32), StretchError);
+whole_number!(Stretch(u32), Stretch::MAX.0, StretchError);
 
 impl Default for Stretch {
     fn default() -> Self {

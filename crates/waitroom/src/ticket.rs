@@ -20,13 +20,9 @@ impl Ticket {
     pub const FIRST: Self = Self(1);
     /// The largest whole number that JavaScript represents exactly, because the page computes with tickets.
     pub const MAX: u64 = (1 << 53) - 1;
-
-    pub const fn new(number: u64) -> Result<Self, TicketError> {
-        if number == 0 || number > Self::MAX { Err(TicketError) } else { Ok(Self(number)) }
-    }
 }
 
-whole_number!(Ticket(u64), TicketError);
+whole_number!(Ticket(u64), Ticket::MAX, TicketError);
 
 impl FromStr for Ticket {
     type Err = TicketError;

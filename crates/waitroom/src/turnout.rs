@@ -25,17 +25,13 @@ pub struct OversubscriptionError;
 impl Oversubscription {
     pub const MAX: Self = Self(100);
 
-    pub const fn new(percent: u32) -> Result<Self, OversubscriptionError> {
-        if percent == 0 || percent > Self::MAX.0 { Err(OversubscriptionError) } else { Ok(Self(percent)) }
-    }
-
     /// The most that may be let in instead of this rate.
     pub fn above(self, rate: Rate) -> Rate {
         rate.increased_by(self.get())
     }
 }
 
-whole_number!(Oversubscription(u32), OversubscriptionError);
+whole_number!(Oversubscription(u32), Oversubscription::MAX.0, OversubscriptionError);
 
 /// How many the windows of some minutes have released, and how many of them have come for their pass so far.
 ///
