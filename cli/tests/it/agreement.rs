@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
-use simulation::{Arrivals, ReleaseWindow, RoomHost, Scenario, SimulatedEvent, Simulation};
+use simulation::{Arrivals, ReleaseWindow, Scenario, SimulatedEvent, Simulation};
 use waitroom::Rate;
 
 use crate::support::{Local, even_on_a_busy_machine, text};
@@ -34,7 +34,7 @@ fn rehearse() -> Value {
 /// The room is on for so long before the first visitor comes, so that its windows begin when those of the real one did.
 fn simulate(on_before: Duration) -> SimulatedEvent {
     let arrivals = Arrivals::new("5s".parse().unwrap(), Some(VISITORS)).unwrap();
-    let usual = Scenario::new(arrivals, Rate::new(RATE).unwrap(), RoomHost::Machine);
+    let usual = Scenario::new(arrivals, Rate::new(RATE).unwrap(), None);
     Simulation::run(&Scenario { minute: MINUTE, on_before, ..usual }, |_| true)
 }
 

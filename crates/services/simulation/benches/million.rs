@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use aws_model::{AccountLimits, ModelledRoom};
-use simulation::{ArrivalShape, Arrivals, AwsAccount, RoomHost, Scenario, Simulation};
+use simulation::{ArrivalShape, Arrivals, AwsAccount, Scenario, Simulation};
 use waitroom::Rate;
 
 fn main() {
@@ -14,7 +14,7 @@ fn main() {
         let arrivals = Arrivals::new(shape, Some(1_000_000)).unwrap();
         let limits = AccountLimits::default_in("us-east-1");
         let account = AwsAccount { limits, room: ModelledRoom::new(rate) };
-        let scenario = Scenario::new(arrivals, rate, RoomHost::Aws(Box::new(account)));
+        let scenario = Scenario::new(arrivals, rate, Some(account));
         let begun = Instant::now();
         let event = Simulation::run(&scenario, |_| true);
         let took = begun.elapsed().as_secs_f64();

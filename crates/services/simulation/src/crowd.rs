@@ -44,7 +44,7 @@ impl SimulatedCrowd {
     const MOST_REFUSALS: u8 = 120;
 
     pub(crate) fn new(scenario: &Scenario) -> Self {
-        let account = scenario.aws();
+        let account = scenario.aws.as_ref();
         Self {
             visitors: scenario.arrivals.times(scenario.seed).into_iter().map(SimulatedVisitor::new).collect(),
             came: 0,
@@ -250,12 +250,12 @@ mod tests {
 
     use super::*;
     use crate::admissions::NumberedAdmissions;
-    use crate::{ArrivalShape, Arrivals, RoomHost};
+    use crate::{ArrivalShape, Arrivals};
 
     /// A crowd of one visitor.
     fn crowd() -> (SimulatedCrowd, Scenario) {
         let arrivals = Arrivals::new(ArrivalShape::Spike, Some(1)).unwrap();
-        let scenario = Scenario::new(arrivals, Rate::new(60).unwrap(), RoomHost::Machine);
+        let scenario = Scenario::new(arrivals, Rate::new(60).unwrap(), None);
         (SimulatedCrowd::new(&scenario), scenario)
     }
 

@@ -49,7 +49,7 @@ pub use outcome::{LimitUse, ReleaseWindow, ShopSpace, SimulatedEvent, SimulatedM
 pub use plan::SimulationPlan;
 pub use record::{CountedTime, RecordError};
 pub use request::ScenarioRequest;
-pub use scenario::{AwsAccount, CrowdHabits, RoomHost, Scenario};
+pub use scenario::{AwsAccount, CrowdHabits, Scenario};
 pub use search::{QuotaToRaise, SimulationSearch, quotas_to_raise, rate_for};
 pub use shop::ShopLoad;
 pub use simulate::{Simulation, SimulationProgress};

@@ -197,10 +197,10 @@ impl SimulatedEvent {
         let limits = limits(scenario, &course.seconds, &rates);
         let first_to_break = limits.iter().filter(|limit| limit.broke_after.is_some());
         let work = work(&course, &windows);
-        let costs = scenario.aws().map_or_else(Vec::new, |account| work.costs(&account.room));
+        let costs = scenario.aws.as_ref().map_or_else(Vec::new, |account| work.costs(&account.room));
         // The sum of nothing would be -0.0.
         let dollars = costs.iter().fold(0.0, |sum, line| sum + line.dollars);
-        let behind_edge = scenario.aws().filter(|account| account.room.edge.answers());
+        let behind_edge = scenario.aws.as_ref().filter(|account| account.room.edge.answers());
         let further_files = further_files(scenario);
         let kept_by_edge = |second: &CountedSecond| second.shared + second.joins * (1 + further_files);
         Self {
@@ -266,7 +266,7 @@ fn rate_at(rates: &[(u64, Rate)], second: u64) -> Option<Rate> {
 
 /// The page's files besides its document, if they come from AWS.
 fn further_files(scenario: &Scenario) -> u32 {
-    scenario.aws().map_or(0, |account| account.room.further_files)
+    scenario.aws.as_ref().map_or(0, |account| account.room.further_files)
 }
 
 fn minutes(scenario: &Scenario, seconds: &[CountedSecond], rates: &[(u64, Rate)]) -> Vec<SimulatedMinute> {
@@ -292,7 +292,7 @@ fn minutes(scenario: &Scenario, seconds: &[CountedSecond], rates: &[(u64, Rate)]
 fn limits(scenario: &Scenario, seconds: &[CountedSecond], rates: &[(u64, Rate)]) -> Vec<LimitUse> {
     /// So many seconds ago, Lambda saw how many environments were needed. It has started them since, and keeps them.
     const STARTED_WITHIN: usize = 10;
-    let Some(account) = scenario.aws() else { return Vec::new() };
+    let Some(account) = &scenario.aws else { return Vec::new() };
     let traffic = |after: usize| {
         let second = &seconds[after];
         Traffic {
@@ -377,14 +377,14 @@ fn releasing_minutes(windows: &[ReleaseWindow]) -> f64 {
 mod tests {
     use super::*;
     use crate::arrivals::{ArrivalShape, Arrivals};
-    use crate::scenario::{AwsAccount, RoomHost};
+    use crate::scenario::AwsAccount;
     use aws_model::{AccountLimits, ModelledRoom};
 
     /// The most environments that were new when so many joined in each of these seconds, when, and when they were too many.
     fn new_environments(joins: &[u32]) -> (f64, usize, Option<usize>) {
         let (arrivals, rate) = (Arrivals::new(ArrivalShape::Spike, Some(1)), Rate::new(60).unwrap());
         let account = AwsAccount::new(AccountLimits::default_in("us-east-1"), ModelledRoom::new(rate));
-        let scenario = Scenario::new(arrivals.unwrap(), rate, RoomHost::Aws(Box::new(account)));
+        let scenario = Scenario::new(arrivals.unwrap(), rate, Some(account));
         let second = |joins: &u32| CountedSecond { joins: *joins, ..CountedSecond::default() };
         let seconds: Vec<_> = joins.iter().map(second).collect();
         let all = limits(&scenario, &seconds, &[]);

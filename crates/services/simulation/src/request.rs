@@ -11,7 +11,7 @@ use waitroom::{ActiveLimit, Lifetimes, Mode, Oversubscription, Rate};
 use crate::answer::{ScenarioInputs, VisitInputs};
 use crate::guard::ShopVisits;
 use crate::orders::{SimulatedOrder, TimedOrder};
-use crate::scenario::{AwsAccount, RoomHost, Scenario};
+use crate::scenario::{AwsAccount, Scenario};
 use crate::search::SimulationSearch;
 use crate::shop::ShopLoad;
 use crate::{ArrivalShape, Arrivals, EarlyVisitors};
@@ -78,8 +78,8 @@ impl ScenarioRequest {
                 "give it, like --rate 3k, name a configured room, or search it with --find rate --within 2h";
             Refusal::new("how many visitors may enter a minute is not known", advice)
         })?;
-        let host = if self.here { RoomHost::Machine } else { self.account(rate, config, page) };
-        let mut scenario = Scenario::new(self.arrivals()?, rate, host);
+        let account = (!self.here).then(|| self.account(rate, config, page));
+        let mut scenario = Scenario::new(self.arrivals()?, rate, account);
         scenario.seed = self.seed.unwrap_or(scenario.seed);
         // A room that observes would have no line. What it would be as a line is what there is to know.
         let configured = config.and_then(|config| config.mode).filter(|mode| *mode != Mode::Observe);
@@ -216,7 +216,7 @@ impl ScenarioRequest {
         }))
     }
 
-    fn account(&self, rate: Rate, config: Option<&RoomConfig>, page: Option<&Page>) -> RoomHost {
+    fn account(&self, rate: Rate, config: Option<&RoomConfig>, page: Option<&Page>) -> AwsAccount {
         let region = self.region(config);
         let mut limits = if self.new_account {
             AccountLimits::of_new_account(&region)
@@ -237,7 +237,7 @@ impl ScenarioRequest {
             room = room.behind_edge();
         }
         room.oversubscription = self.oversubscribe.or(room.oversubscription);
-        RoomHost::Aws(Box::new(AwsAccount::new(limits, room)))
+        AwsAccount::new(limits, room)
     }
 
     fn region(&self, config: Option<&RoomConfig>) -> String {
@@ -252,7 +252,7 @@ impl ScenarioRequest {
         search: Option<SimulationSearch>,
         config: Option<&RoomConfig>,
     ) -> ScenarioInputs {
-        let limits = scenario.aws().map(|account| {
+        let limits = scenario.aws.as_ref().map(|account| {
             let named = |limit: AccountLimit| (limit.short_name(), account.limits.get(limit));
             AccountLimit::ALL.map(named).into()
         });

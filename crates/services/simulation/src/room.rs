@@ -65,7 +65,7 @@ impl Dispatch for WantedSlices {
 impl RoomOnClock {
     /// A room that is turned on at `begin`.
     pub(crate) fn new(scenario: &Scenario, begin: Timestamp) -> Self {
-        let is_on_aws = scenario.aws().is_some();
+        let is_on_aws = scenario.aws.is_some();
         let clock = SimClock::at(begin);
         let now = clock.clone();
         let line = MemoryLine::new(move || now.now(), scenario.seed, scenario.line);

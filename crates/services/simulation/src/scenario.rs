@@ -22,7 +22,8 @@ pub struct Scenario {
     pub oversubscribe: Option<Oversubscription>,
     /// How the shop is used, if the room limits how many are there at once.
     pub visits: Option<ShopVisits>,
-    pub host: RoomHost,
+    /// The account of a room on AWS. A room on one machine has none.
+    pub aws: Option<AwsAccount>,
     /// Whether AWS refuses requests beyond its limits. If not, it can be seen how many the crowd sends.
     pub refuses: bool,
     pub line: LineBehaviour,
@@ -40,14 +41,6 @@ pub struct Scenario {
     /// After this time the simulation ends, even if people still wait.
     pub longest: Duration,
     pub seed: u64,
-}
-
-/// What the room runs on.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RoomHost {
-    /// One machine.
-    Machine,
-    Aws(Box<AwsAccount>),
 }
 
 /// An account, and the room as far as AWS's limits and prices are concerned.
@@ -91,12 +84,11 @@ impl Scenario {
     /// A place in line is kept for so long.
     pub const LONGEST: Duration = Duration::from_hours(14 * 24);
 
-    pub fn new(arrivals: Arrivals, rate: Rate, host: RoomHost) -> Self {
-        let line = match host {
-            RoomHost::Machine => LineBehaviour::default(),
-            RoomHost::Aws(_) => {
-                LineBehaviour { disorder: 100, count_lag: Duration::from_mins(1), ..LineBehaviour::default() }
-            }
+    pub fn new(arrivals: Arrivals, rate: Rate, aws: Option<AwsAccount>) -> Self {
+        let line = if aws.is_some() {
+            LineBehaviour { disorder: 100, count_lag: Duration::from_mins(1), ..LineBehaviour::default() }
+        } else {
+            LineBehaviour::default()
         };
         Self {
             arrivals,
@@ -104,7 +96,7 @@ impl Scenario {
             mode: Mode::Line,
             oversubscribe: None,
             visits: None,
-            host,
+            aws,
             refuses: true,
             line,
             habits: CrowdHabits::default(),
@@ -121,14 +113,8 @@ impl Scenario {
     /// The same with another rate: on AWS, in a room that `deploy` creates with it.
     #[must_use]
     pub fn at_rate(&self, rate: Rate) -> Self {
-        let host = match &self.host {
-            RoomHost::Machine => RoomHost::Machine,
-            RoomHost::Aws(account) => {
-                let AwsAccount { limits, room } = (**account).clone();
-                RoomHost::Aws(Box::new(AwsAccount::new(limits, ModelledRoom { rate, ..room })))
-            }
-        };
-        Self { rate, host, ..self.clone() }
+        let at_rate = |it: AwsAccount| AwsAccount::new(it.limits, ModelledRoom { rate, ..it.room });
+        Self { rate, aws: self.aws.clone().map(at_rate), ..self.clone() }
     }
 
     /// The highest rate that may be in force: consumers for it take functions from the door.
@@ -147,14 +133,6 @@ impl Scenario {
 
     /// Whether visitors come through `CloudFront`.
     pub(crate) fn has_edge(&self) -> bool {
-        self.aws().is_some_and(|account| account.room.edge.answers())
-    }
-
-    /// The account, of a room on AWS.
-    pub fn aws(&self) -> Option<&AwsAccount> {
-        match &self.host {
-            RoomHost::Machine => None,
-            RoomHost::Aws(account) => Some(account),
-        }
+        self.aws.as_ref().is_some_and(|account| account.room.edge.answers())
     }
 }

@@ -107,7 +107,7 @@ impl QuotaToRaise {
 
 /// How many more functions consumers take in an account that allows so many, because there the room has a reservation.
 fn more_reserved(scenario: &Scenario, concurrency: f64) -> f64 {
-    let Some(AwsAccount { limits, room }) = scenario.aws() else { return 0.0 };
+    let Some(AwsAccount { limits, room }) = &scenario.aws else { return 0.0 };
     let raised = AwsAccount::new(AccountLimits { concurrency, ..limits.clone() }, room.clone());
     raised.room.consumers_at(room.rate) - room.consumers_at(room.rate)
 }

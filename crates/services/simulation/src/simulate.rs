@@ -106,14 +106,14 @@ mod tests {
     use waitroom::Rate;
 
     use super::*;
-    use crate::{ArrivalShape, Arrivals, AwsAccount, RoomHost, WaitSpread};
+    use crate::{ArrivalShape, Arrivals, AwsAccount, WaitSpread};
 
     /// A spike in a new account.
     fn spike(visitors: u64) -> Scenario {
         let rate = Rate::new(3000).unwrap();
         let account = AwsAccount::new(AccountLimits::of_new_account("us-east-1"), ModelledRoom::new(rate));
         let arrivals = Arrivals::new(ArrivalShape::Spike, Some(visitors)).unwrap();
-        Scenario::new(arrivals, rate, RoomHost::Aws(Box::new(account)))
+        Scenario::new(arrivals, rate, Some(account))
     }
 
     /// The middle, the 95th percentile and the largest of these milliseconds, in seconds.

@@ -71,7 +71,7 @@ fn with_the_limits_that_it_needs_nobody_of_a_crowd_is_refused() {
     limits.api_burst = limits.api_requests / 2.0;
     // So many functions are enough for a reservation, which takes some of them.
     let scenario = scenario.at_rate(scenario.rate);
-    assert_eq!(scenario.aws().unwrap().room.reserved_consumers, 10);
+    assert_eq!(scenario.aws.as_ref().unwrap().room.reserved_consumers, 10);
     let event = Simulation::run(&scenario, |_| true);
     assert_eq!((event.refused_requests, event.first_to_break), (0, None));
 }
@@ -79,8 +79,8 @@ fn with_the_limits_that_it_needs_nobody_of_a_crowd_is_refused() {
 #[test]
 fn a_room_of_another_rate_has_the_reservation_that_deploy_makes() {
     let scenario = on_aws(1, "1s", 60).at_rate(rate(20_000));
-    let reserved = |scenario: &Scenario| scenario.aws().unwrap().room.reserved_consumers;
-    assert_eq!((scenario.rate, scenario.aws().unwrap().room.rate), (rate(20_000), rate(20_000)));
+    let reserved = |scenario: &Scenario| scenario.aws.as_ref().unwrap().room.reserved_consumers;
+    assert_eq!((scenario.rate, scenario.aws.as_ref().unwrap().room.rate), (rate(20_000), rate(20_000)));
     assert_eq!([reserved(&scenario), reserved(&scenario.at_rate(rate(60)))], [40, 10]);
     assert_eq!(on_one_machine(1, "1s", 60).at_rate(rate(600)).rate, rate(600));
 }

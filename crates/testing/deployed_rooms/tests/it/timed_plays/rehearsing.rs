@@ -7,7 +7,7 @@ use aws_model::{AccountLimits, ModelledRoom};
 use deployed_rooms::Operator;
 use emulators::{LocalEmu, Options};
 use serde_json::{Value, json};
-use simulation::{Arrivals, AwsAccount, RoomHost, Scenario, SimulatedEvent, Simulation};
+use simulation::{Arrivals, AwsAccount, Scenario, SimulatedEvent, Simulation};
 use waitroom::Rate;
 
 /// Three windows release at least, also if the first one is up to two minutes long because the rate was just changed. So one
@@ -23,7 +23,7 @@ fn simulate(on_before: Duration) -> SimulatedEvent {
     let rate = Rate::new(RATE).unwrap();
     let limits = AccountLimits::default_in("us-east-1");
     let account = AwsAccount { limits, room: ModelledRoom::new(rate) };
-    let usual = Scenario::new(arrivals, rate, RoomHost::Aws(Box::new(account)));
+    let usual = Scenario::new(arrivals, rate, Some(account));
     Simulation::run(&Scenario { on_before, ..usual }, |_| true)
 }
 
