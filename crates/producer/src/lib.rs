@@ -44,8 +44,8 @@ pub use guard_report::{LONGEST_REPORT, ReportAnswer};
 use held_portion::HeldPortion;
 pub use pass::ShownIn;
 pub use pass_keys::MakeKeys;
-use pass_keys::PassKeys;
-use proofs::{KeysOf, Proofs};
+use pass_keys::{KeyStore, PassKeys};
+use proofs::Proofs;
 use recent_passes::RecentPasses;
 pub use refusals::RefusalLog;
 use request::CountedPlace;
@@ -157,8 +157,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// Reads the room's keys, or creates its first, so that the first visitor does not wait for them.
     pub async fn warm_up(&self) -> Result<(), ProducerError> {
         let room = self.store.ledger().room().await?;
-        self.proofs.prover(self.keys_of(&room), self.clock.now()).await;
-        self.keys.signer(self.store.ledger(), room.settings.lifetimes.pass, self.clock.now()).await.map(drop)
+        self.proofs.prover(&self.keys, &self.keys_of(&room)).await;
+        self.keys.signer(&self.keys_of(&room)).await.map(drop)
     }
 
     /// The requests that the door refused lately because it could not answer them.
@@ -166,8 +166,12 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         self.refusals.recent(self.clock.now())
     }
 
-    fn keys_of<'a>(&'a self, room: &'a Room) -> KeysOf<'a, S::Ledger> {
-        KeysOf { held: &self.keys, ledger: self.store.ledger(), room }
+    fn keys_of(&self, room: &Room) -> KeyStore<'_, S::Ledger> {
+        KeyStore {
+            ledger: self.store.ledger(),
+            pass_lifetime: room.settings.lifetimes.pass,
+            now: self.clock.now(),
+        }
     }
 
     /// Logs why a request cannot be answered, the same on one machine and on AWS, and tells the visitor to retry.
@@ -233,7 +237,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// Makes the room's first keys, if that failed at the start. Whoever joins or comes for a pass makes them too, but a room that
     /// nobody has joined yet would not get any, and `beekeeper deploy` would wait for them in vain.
     async fn make_keys(&self, room: &Room) {
-        let make = pin!(self.proofs.prover(self.keys_of(room), self.clock.now()));
+        let keys = self.keys_of(room);
+        let make = pin!(self.proofs.prover(&self.keys, &keys));
         if within(&self.clock, Self::LONGEST_KEYS, make).await.is_none() {
             tracing::warn!(
                 "could not make the room's keys within {:?}; a later request does it",
@@ -354,10 +359,10 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// Hands out a place that the line has stored.
     async fn welcome(&self, joined: &Joined, request: &DoorRequest<'_>) -> DoorAnswer {
         let Joined { room, place, got_no_permit } = joined;
-        let now = self.clock.now();
-        self.refusals.note_join(now);
+        let keys = self.keys_of(room);
+        self.refusals.note_join(keys.now);
         let wake = pin!(self.wake(*got_no_permit));
-        let prove = pin!(self.proofs.prove(self.keys_of(room), place, now));
+        let prove = pin!(self.proofs.prove(&self.keys, &keys, place));
         let (woken, proof) = future::join(
             within(&self.clock, Self::LONGEST_WAIT, wake),
             within(&self.clock, Self::LONGEST_KEYS, prove),
@@ -584,8 +589,9 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     }
 
     async fn is_proven(&self, room: &Room, place: &Place, request: &DoorRequest<'_>) -> bool {
-        let now = self.clock.now();
-        self.proofs.is_proven(self.keys_of(room), place, request.cookies, now).await
+        let cookies = request.cookies.iter().copied();
+        let proofs: Vec<&str> = Place::find_proofs(&room.settings.room, cookies).collect();
+        self.proofs.is_proven(&self.keys, &self.keys_of(room), place, &proofs).await
     }
 
     /// The ticket to sign into the pass: the one that was admitted from the line, or else the one in the cookie, if it is
@@ -611,9 +617,9 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         window: Option<u64>,
         request: &DoorRequest<'_>,
     ) -> Result<DoorAnswer, ProducerError> {
-        let now = self.clock.now();
-        let signer = self.keys.signer(self.store.ledger(), room.settings.lifetimes.pass, now).await?;
-        let claims = claims(room, token, ticket, window, request.nonce(), now);
+        let keys = self.keys_of(room);
+        let signer = self.keys.signer(&keys).await?;
+        let claims = claims(room, token, ticket, window, request.nonce(), keys.now);
         Ok(match self.passes.sign(claims, &signer)? {
             Some(pass) => DoorAnswer::found(room.settings.shop.with_pass(&pass)),
             None => DoorAnswer::too_many(Duration::ZERO),

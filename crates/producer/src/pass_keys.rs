@@ -22,6 +22,15 @@ pub type MakeKeys = fn(u64, Option<ProofKey>) -> Result<SecretKeys, PassError>;
 #[derive(Debug)]
 pub(crate) struct PassKeys(Mutex<HeldKeys>);
 
+/// Where a room's keys are, as they are needed now.
+#[derive(Debug)]
+pub(crate) struct KeyStore<'a, K> {
+    pub(crate) ledger: &'a K,
+    /// How long passes are valid: if there is another key now, the one before it stays published for as long.
+    pub(crate) pass_lifetime: Duration,
+    pub(crate) now: Timestamp,
+}
+
 #[derive(Debug)]
 struct HeldKeys {
     make: MakeKeys,
@@ -52,15 +61,8 @@ impl PassKeys {
     }
 
     /// The signer for the key that signs now. Others wait for the first caller, so that a process makes one key.
-    ///
-    /// `pass_lifetime` is how long passes are valid: if there is another key now, the one before it stays published for as
-    /// long.
-    pub(crate) async fn signer(
-        &self,
-        store: &impl Keys,
-        pass_lifetime: Duration,
-        now: Timestamp,
-    ) -> Result<Arc<Signer>, ProducerError> {
+    pub(crate) async fn signer(&self, store: &KeyStore<'_, impl Keys>) -> Result<Arc<Signer>, ProducerError> {
+        let now = store.now;
         let mut held = self.0.lock().await;
         // If the clock was set back, `at` may be hours ahead. A key that was dropped meanwhile must not sign so long.
         let read_within = |held: &HeldKeys, time| {
@@ -70,10 +72,10 @@ impl PassKeys {
         if let Some(signer) = held.signer(now).filter(|_| is_fresh) {
             return Ok(signer);
         }
-        match held.read(store, pass_lifetime, now).await {
+        match held.read(store).await {
             Ok(signer) => {
                 held.read_at = Some(now);
-                if let Err(error) = held.look_after(store, pass_lifetime, now).await {
+                if let Err(error) = held.look_after(store).await {
                     let error = &error as &dyn std::error::Error;
                     tracing::warn!(
                         error,
@@ -89,15 +91,10 @@ impl PassKeys {
     }
 
     /// What proves places. It never changes, so it is read once.
-    pub(crate) async fn prover(
-        &self,
-        store: &impl Keys,
-        pass_lifetime: Duration,
-        now: Timestamp,
-    ) -> Result<Prover, ProducerError> {
+    pub(crate) async fn prover(&self, store: &KeyStore<'_, impl Keys>) -> Result<Prover, ProducerError> {
         let mut held = self.0.lock().await;
         if held.proof.is_none() {
-            held.read(store, pass_lifetime, now).await?;
+            held.read(store).await?;
         }
         let unread = || PortError::new("read the proof key", Fault::Broken, "no key has one");
         Ok(held.proof.as_ref().ok_or_else(unread)?.prover()?)
@@ -119,20 +116,16 @@ impl HeldKeys {
     }
 
     /// Reads the record, and the secret key that it says signs now. Makes one if there is none.
-    async fn read(
-        &mut self,
-        store: &impl Keys,
-        pass_lifetime: Duration,
-        now: Timestamp,
-    ) -> Result<Arc<Signer>, ProducerError> {
+    async fn read(&mut self, store: &KeyStore<'_, impl Keys>) -> Result<Arc<Signer>, ProducerError> {
+        let KeyStore { ledger, pass_lifetime, now } = *store;
         for _ in 0..PassKeys::ATTEMPTS {
-            self.record = store.key_record().await?;
+            self.record = ledger.key_record().await?;
             if let Some(signer) = self.signer(now) {
                 return Ok(signer);
             }
             let mut record = self.record.clone();
             if let Some(key) = record.signing(now.as_secs()).cloned() {
-                if self.hold(store, &key).await? {
+                if self.hold(ledger, &key).await? {
                     continue;
                 }
                 tracing::warn!(
@@ -141,50 +134,43 @@ impl HeldKeys {
                 );
                 record.retire_all(pass_lifetime, now.as_secs());
             }
-            self.publish_another(store, record, pass_lifetime, now).await?;
+            self.publish_another(store, record).await?;
         }
         let changing = "other producers keep changing the published keys";
         Err(PortError::new("read the signing key", Fault::Busy, changing).into())
     }
 
     /// Does what the operator asked for, and unpublishes keys whose passes have expired.
-    async fn look_after(
-        &mut self,
-        store: &impl Keys,
-        pass_lifetime: Duration,
-        now: Timestamp,
-    ) -> Result<(), ProducerError> {
+    async fn look_after(&mut self, store: &KeyStore<'_, impl Keys>) -> Result<(), ProducerError> {
         let mut record = self.record.clone();
-        let pruned = record.prune(now.as_secs());
+        let pruned = record.prune(store.now.as_secs());
         if record.is_asked_for_another() {
-            self.publish_another(store, record, pass_lifetime, now).await?;
+            self.publish_another(store, record).await?;
         } else if pruned {
-            store.publish_keys(record).await?;
+            store.ledger.publish_keys(record).await?;
         } else {
             return Ok(());
         }
-        self.record = store.key_record().await?;
+        self.record = store.ledger.key_record().await?;
         Ok(())
     }
 
     /// Stores the next secret key, and then publishes the key. If somebody else has changed the record meanwhile, that stands.
     async fn publish_another(
         &mut self,
-        store: &impl Keys,
+        store: &KeyStore<'_, impl Keys>,
         mut record: KeyRecord,
-        pass_lifetime: Duration,
-        now: Timestamp,
     ) -> Result<(), ProducerError> {
-        let secret = self.secret_keys(store, record.next_number()).await?;
-        record.publish(secret.signing.public()?, pass_lifetime, now.as_secs());
-        store.publish_keys(record).await?;
+        let secret = self.secret_keys(store.ledger, record.next_number()).await?;
+        record.publish(secret.signing.public()?, store.pass_lifetime, store.now.as_secs());
+        store.ledger.publish_keys(record).await?;
         Ok(())
     }
 
     /// Reads the secret part of a published key. Returns false if the store has another one by this number, so that the one
     /// that was published is lost.
-    async fn hold(&mut self, store: &impl Keys, key: &PublishedKey) -> Result<bool, ProducerError> {
-        let secret = self.secret_keys(store, key.number).await?;
+    async fn hold(&mut self, ledger: &impl Keys, key: &PublishedKey) -> Result<bool, ProducerError> {
+        let secret = self.secret_keys(ledger, key.number).await?;
         if secret.signing.public()? != key.jwk {
             return Ok(false);
         }
@@ -195,14 +181,14 @@ impl HeldKeys {
     }
 
     /// The secret key with this number, which is created if it is missing.
-    async fn secret_keys(&self, store: &impl Keys, number: u64) -> Result<SecretKeys, ProducerError> {
-        if let Some(stored) = store.secret_keys(number).await? {
+    async fn secret_keys(&self, ledger: &impl Keys, number: u64) -> Result<SecretKeys, ProducerError> {
+        if let Some(stored) = ledger.secret_keys(number).await? {
             return Ok(stored);
         }
         let proof = match &self.proof {
             Some(proof) => Some(proof.clone()),
-            None => store.secret_keys(number.saturating_sub(1)).await?.map(|before| before.proof),
+            None => ledger.secret_keys(number.saturating_sub(1)).await?.map(|before| before.proof),
         };
-        Ok(store.create_secret_keys(number, (self.make)(number, proof)?).await?)
+        Ok(ledger.create_secret_keys(number, (self.make)(number, proof)?).await?)
     }
 }

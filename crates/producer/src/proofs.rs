@@ -4,9 +4,9 @@ use std::time::Duration;
 use pass::Prover;
 use tokio::sync::Mutex;
 use waitroom::ports::Keys;
-use waitroom::{Place, Room, Timestamp};
+use waitroom::{Place, Timestamp};
 
-use crate::pass_keys::PassKeys;
+use crate::pass_keys::{KeyStore, PassKeys};
 
 /// Proves that a place is the room's own. The cookie with the place is whatever a visitor writes into it; the cookie with the
 /// proof is not.
@@ -16,14 +16,6 @@ use crate::pass_keys::PassKeys;
 #[derive(Debug, Default)]
 pub(crate) struct Proofs {
     key: Mutex<ReadKey>,
-}
-
-/// Where the key is.
-#[derive(Debug)]
-pub(crate) struct KeysOf<'a, K> {
-    pub(crate) held: &'a PassKeys,
-    pub(crate) ledger: &'a K,
-    pub(crate) room: &'a Room,
 }
 
 /// The key, which never changes, or when it was tried last to read it.
@@ -39,40 +31,43 @@ impl Proofs {
     /// The proof of this place, for the browser. `None` if the key cannot be read.
     pub(crate) async fn prove(
         &self,
-        keys: KeysOf<'_, impl Keys>,
+        keys: &PassKeys,
+        store: &KeyStore<'_, impl Keys>,
         place: &Place,
-        now: Timestamp,
     ) -> Option<String> {
-        Some(self.prover(keys, now).await?.prove(&place.to_string()))
+        Some(self.prover(keys, store).await?.prove(&place.to_string()))
     }
 
-    /// Whether one of the cookies proves that the room gave out this place.
+    /// Whether one of these proves that the room gave out this place.
     pub(crate) async fn is_proven(
         &self,
-        keys: KeysOf<'_, impl Keys>,
+        keys: &PassKeys,
+        store: &KeyStore<'_, impl Keys>,
         place: &Place,
-        cookies: &[&str],
-        now: Timestamp,
+        proofs: &[&str],
     ) -> bool {
-        let proofs: Vec<&str> =
-            Place::find_proofs(&keys.room.settings.room, cookies.iter().copied()).collect();
         if proofs.is_empty() {
             return false;
         }
-        let Some(prover) = self.prover(keys, now).await else { return false };
+        let Some(prover) = self.prover(keys, store).await else { return false };
         let place = place.to_string();
-        proofs.into_iter().any(|proof| prover.is_proven(&place, proof))
+        proofs.iter().any(|proof| prover.is_proven(&place, proof))
     }
 
     /// Reads or creates the key once. A failure is logged, and the next attempt is made after a while.
-    pub(crate) async fn prover(&self, keys: KeysOf<'_, impl Keys>, now: Timestamp) -> Option<Arc<Prover>> {
+    pub(crate) async fn prover(
+        &self,
+        keys: &PassKeys,
+        store: &KeyStore<'_, impl Keys>,
+    ) -> Option<Arc<Prover>> {
+        let now = store.now;
         let mut key = self.key.lock().await;
         // If the clock was set back, `at` may be hours ahead.
         let is_over = |at: Timestamp| now.since(at) >= Self::RETRY || at.since(now) >= Self::RETRY;
         if key.prover.is_none() && key.tried_at.is_none_or(is_over) {
             // Before it is tried, because whoever waits for it may give up.
             key.tried_at = Some(now);
-            match keys.held.prover(keys.ledger, keys.room.settings.lifetimes.pass, now).await {
+            match keys.prover(store).await {
                 Ok(prover) => key.prover = Some(Arc::new(prover)),
                 Err(error) => {
                     let error = &error as &dyn std::error::Error;
