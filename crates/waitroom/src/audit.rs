@@ -204,19 +204,7 @@ impl AuditedChange {
 
     /// Whether a person ordered it for the whole room, even if nothing [takes it back](Self::reverted).
     pub fn is_order(&self) -> bool {
-        match self {
-            Self::Rate { .. }
-            | Self::Mode { .. }
-            | Self::Message { .. }
-            | Self::State(_)
-            | Self::Stretch { .. }
-            | Self::Reset { .. }
-            | Self::Rehearsal { .. }
-            | Self::KeyRotation { .. }
-            | Self::KeyDrop { .. }
-            | Self::GuardKey { .. } => true,
-            Self::Throttle { .. } | Self::SoldOut { .. } | Self::LetIn { .. } => false,
-        }
+        self.reverted() != Err(NothingToUndo::NoOrder)
     }
 
     /// Whether there is a difference.
