@@ -48,11 +48,8 @@ impl RefusalLog {
     pub fn recent(&self, now: Timestamp) -> Option<Refusals> {
         let refused = self.0.lock();
         let recent = refused.recent.as_ref()?;
-        let requests = match minutes_since(recent.last, now)? {
-            0 => recent.in_last_minute + recent.in_minute_before,
-            1 => recent.in_last_minute,
-            _ => return None,
-        };
+        let (in_this_minute, in_minute_before) = recent.counts_at(now)?;
+        let requests = in_this_minute + in_minute_before;
         Some(Refusals { requests, since: recent.since, reason: recent.reason.clone() })
     }
 
@@ -81,16 +78,23 @@ impl RefusalLog {
 impl RefusalCounts {
     fn remember(&mut self, now: Timestamp, reason: String) {
         let before = self.recent.as_ref().and_then(|recent| {
-            let counts = match minutes_since(recent.last, now)? {
-                0 => (recent.in_last_minute, recent.in_minute_before),
-                1 => (0, recent.in_last_minute),
-                _ => return None,
-            };
+            let counts = recent.counts_at(now)?;
             Some((recent.since, recent.last.max(now), counts))
         });
         let (since, last, (in_last_minute, in_minute_before)) = before.unwrap_or((now, now, (0, 0)));
         let in_last_minute = in_last_minute + 1;
         self.recent = Some(LatestRefusals { since, last, in_last_minute, in_minute_before, reason });
+    }
+}
+
+impl LatestRefusals {
+    /// How many in this minute, and in the one before. `None` if that is over.
+    fn counts_at(&self, now: Timestamp) -> Option<(u64, u64)> {
+        match minutes_since(self.last, now)? {
+            0 => Some((self.in_last_minute, self.in_minute_before)),
+            1 => Some((0, self.in_last_minute)),
+            _ => None,
+        }
     }
 }
 
