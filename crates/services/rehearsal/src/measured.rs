@@ -9,7 +9,7 @@ use crate::wire::VisitRoute;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RouteLatency {
     pub route: VisitRoute,
-    pub requests: usize,
+    pub requests: u64,
     pub median: f64,
     pub p95: f64,
     pub p99: f64,
@@ -22,7 +22,7 @@ pub struct RouteLatency {
 pub struct LatencyBar {
     /// None for all that took longer than every other bar.
     pub up_to: Option<f64>,
-    pub requests: usize,
+    pub requests: u64,
 }
 
 impl RouteLatency {
@@ -42,12 +42,12 @@ impl RouteLatency {
             let within = up_to.map_or(sorted.len(), |up_to| {
                 sorted.partition_point(|micros| f64::from(*micros) <= up_to * 1000.0)
             });
-            histogram.push(LatencyBar { up_to, requests: within - before });
+            histogram.push(LatencyBar { up_to, requests: (within - before) as u64 });
             before = within;
         }
         Some(Self {
             route,
-            requests: sorted.len(),
+            requests: sorted.len() as u64,
             median: millis(50)?,
             p95: millis(95)?,
             p99: millis(99)?,

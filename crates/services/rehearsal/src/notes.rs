@@ -58,14 +58,19 @@ impl VisitNotes {
         self.latencies.entry(route).or_default().push(micros);
     }
 
+    /// Of how many visits this is so.
+    pub(crate) fn count(&self, is: impl Fn(&VisitNote) -> bool) -> u64 {
+        self.visits.iter().filter(|visit| is(visit)).count() as u64
+    }
+
     /// How many places they got.
     pub(crate) fn places(&self) -> u64 {
-        self.visits.iter().filter(|visit| visit.place.is_some()).count() as u64
+        self.count(|visit| visit.place.is_some())
     }
 
     /// How many they say were admitted.
     pub(crate) fn admitted(&self) -> u64 {
-        self.visits.iter().filter(|visit| visit.admitted.is_some()).count() as u64
+        self.count(|visit| visit.admitted.is_some())
     }
 
     pub(crate) fn failed(&mut self, route: VisitRoute, fault: VisitFault) {
@@ -73,15 +78,14 @@ impl VisitNotes {
     }
 
     pub(crate) fn progress(&self) -> CrowdProgress {
-        let count = |is: &dyn Fn(&VisitNote) -> bool| self.visits.iter().filter(|visit| is(visit)).count();
         CrowdProgress {
-            all: self.visits.len(),
-            come: count(&|visit| visit.has_come),
-            waiting: count(&|visit| {
+            all: self.visits.len() as u64,
+            come: self.count(|visit| visit.has_come),
+            waiting: self.count(|visit| {
                 visit.place.is_some() && !visit.has_entered && !visit.is_lost && !visit.came_too_late
             }),
-            entered: count(&|visit| visit.has_entered),
-            lost: count(&|visit| visit.is_lost),
+            entered: self.count(|visit| visit.has_entered),
+            lost: self.count(|visit| visit.is_lost),
             faults: self.faults.values().sum(),
         }
     }
@@ -89,18 +93,18 @@ impl VisitNotes {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrowdProgress {
-    pub all: usize,
-    pub come: usize,
-    pub waiting: usize,
-    pub entered: usize,
-    pub lost: usize,
+    pub all: u64,
+    pub come: u64,
+    pub waiting: u64,
+    pub entered: u64,
+    pub lost: u64,
     pub faults: u64,
 }
 
 impl fmt::Display for CrowdProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [all, come, waiting, entered] =
-            [self.all, self.come, self.waiting, self.entered].map(|count| words::count(count as u64));
+            [self.all, self.come, self.waiting, self.entered].map(words::count);
         write!(f, "{come} of {all} came, {waiting} waiting, {entered} entered")?;
         if self.lost > 0 {
             write!(f, ", {} lost", self.lost)?;

@@ -115,7 +115,7 @@ impl Rehearsal {
             url: self.url.to_string(),
             is_here: !room.transport.is_far(),
             rate: marked.settings.rate.get(),
-            visitors: self.arrivals.visitors() as usize,
+            visitors: self.arrivals.visitors().into(),
             arrivals: self.arrivals.shape().told(self.arrivals.visitors().into()),
             seed: self.seed,
             enters_shop: self.enters_shop,

@@ -25,7 +25,7 @@ pub struct RehearsedWindow {
     /// As the room counted.
     pub released: u64,
     /// How many of our visitors say that they were admitted then.
-    pub seen: usize,
+    pub seen: u64,
     /// As many of our visitors as it planned waited when it began, and no order stopped it. So the line did not run empty.
     pub is_full: bool,
 }
@@ -43,12 +43,12 @@ pub struct RehearsedReleases {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RehearsedOrder {
     /// How many were admitted before somebody with a lower ticket.
-    pub early: usize,
+    pub early: u64,
     /// How many places anybody was admitted from their turn, at most.
-    pub most_places: usize,
+    pub most_places: u64,
     /// How many places are in order still: a batch of each slice, which release at the same time. None on AWS, where a
     /// standard queue keeps the order only roughly.
-    pub allowed: Option<usize>,
+    pub allowed: Option<u64>,
 }
 
 impl RehearsedWindow {
@@ -107,7 +107,7 @@ fn windows(visits: &[VisitNote], admitted: &[Timestamp], room: &RoomNotes) -> Ve
                 end,
                 planned,
                 released,
-                seen: within(start, end.min(stops)),
+                seen: within(start, end.min(stops)) as u64,
                 is_full,
             }
         })
@@ -129,7 +129,7 @@ pub(crate) fn order(visits: &[VisitNote], here: Option<&RehearsedReleases>) -> R
         let turn = tickets.partition_point(|other| other < ticket);
         place.abs_diff(turn)
     });
-    let most_places = places.max().unwrap_or_default();
+    let most_places = places.max().unwrap_or_default() as u64;
     // From the last to the first: whether anybody later, and not at the same instant, had a lower ticket.
     let (mut early, mut lowest, mut lowest_later) = (0, u64::MAX, u64::MAX);
     let mut instant = None;
@@ -144,9 +144,8 @@ pub(crate) fn order(visits: &[VisitNote], here: Option<&RehearsedReleases>) -> R
     }
     let allowed = here.map(|releases| {
         let planned = releases.windows.iter().map(|window| window.planned).max().unwrap_or_default();
-        let batch = BATCH as usize;
-        let slices = (planned as usize).div_ceil(batch * SLICE_BATCHES as usize);
-        batch * slices.max(1)
+        let slices = planned.div_ceil(BATCH * SLICE_BATCHES);
+        u64::from(BATCH * slices.max(1))
     });
     RehearsedOrder { early, most_places, allowed }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use document::words;
+use document::words::count;
 use serde::Serialize;
 use simulation::WaitSpread;
 use waitroom::{Rate, Timestamp};
@@ -24,7 +24,7 @@ pub struct RehearsalFacts {
     pub is_here: bool,
     /// Visitors a minute, as the operator set it.
     pub rate: u32,
-    pub visitors: usize,
+    pub visitors: u64,
     /// How they came.
     pub arrivals: String,
     pub seed: u64,
@@ -40,27 +40,27 @@ pub struct RehearsalFacts {
 /// How the visits ended. They add up to all visitors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct VisitEnds {
-    pub entered: usize,
+    pub entered: u64,
     /// They had their places when the rehearsal ended.
-    pub waiting: usize,
+    pub waiting: u64,
     /// The room did not know their places any more.
-    pub lost: usize,
+    pub lost: u64,
     /// The door was busy until the end.
-    pub refused: usize,
+    pub refused: u64,
     /// They got neither a place nor an answer that can be used.
-    pub failed: usize,
+    pub failed: u64,
     /// The room was closed or ended before they were let in.
-    pub too_late: usize,
+    pub too_late: u64,
     /// The rehearsal ended before they came.
-    pub not_come: usize,
+    pub not_come: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LetInTwice {
     /// Tickets that more than one visitor had.
-    pub tickets: usize,
+    pub tickets: u64,
     /// Visitors whose pass was not for their ticket, or not signed by the room.
-    pub passes: usize,
+    pub passes: u64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -128,7 +128,7 @@ impl RehearsalReport {
             slowed_to: room.slowed_to(),
             counted,
             others: counted.map(|counted| counted.joined.saturating_sub(most_joined(notes))),
-            twice: twice(visits),
+            twice: twice(notes),
             waits: waits(visits),
             releases,
             order,
@@ -155,7 +155,7 @@ impl RehearsalReport {
     fn checks(&self, notes: &VisitNotes, room: &RoomNotes) -> Vec<RehearsalCheck> {
         let VisitEnds { entered, waiting, lost, refused, failed, too_late, not_come } = self.ends;
         let all = self.facts.visitors;
-        let unadmitted = notes.visits.iter().filter(|visit| visit.has_entered && visit.is_unadmitted).count();
+        let unadmitted = notes.count(|visit| visit.has_entered && visit.is_unadmitted);
         let LetInTwice { tickets, passes } = self.twice;
         let RehearsedReleases { highest_second, highest_allowed, windows, .. } = &self.releases;
         let full = windows.iter().filter(|window| window.is_full).count();
@@ -165,7 +165,7 @@ impl RehearsalReport {
             RehearsalCheck {
                 name: "nobody entered without an admission",
                 is_kept: unadmitted == 0,
-                found: format!("{} of {} did, as while a room is off", shown(unadmitted), shown(entered)),
+                found: format!("{} of {} did, as while a room is off", count(unadmitted), count(entered)),
             },
             RehearsalCheck { name: "nobody lost a place", is_kept: lost == 0, found: format!("{lost} lost") },
             RehearsalCheck {
@@ -194,9 +194,9 @@ impl RehearsalReport {
         // After Ctrl-C nobody knows who else would have entered.
         if self.facts.end != CrowdEnd::Interrupted {
             let is_kept = entered == all;
-            let late = if too_late > 0 { format!(", {} too late", shown(too_late)) } else { String::new() };
+            let late = if too_late > 0 { format!(", {} too late", count(too_late)) } else { String::new() };
             let [entered, all, waiting, refused, failed, not_come] =
-                [entered, all, waiting, refused, failed, not_come].map(shown);
+                [entered, all, waiting, refused, failed, not_come].map(count);
             let found = format!(
                 "{entered} of {all}; {waiting} waiting, {refused} refused, {failed} failed, {not_come} not come{late}"
             );
@@ -228,10 +228,10 @@ impl RehearsalReport {
         let VisitEnds { entered, waiting, lost, refused, failed, too_late, not_come } = self.ends;
         let all = self.facts.visitors;
         let ended = entered + waiting + lost + refused + failed + too_late + not_come;
-        let (mut is_kept, mut found) = (ended == all, format!("{} of {}", shown(ended), shown(all)));
+        let (mut is_kept, mut found) = (ended == all, format!("{} of {}", count(ended), count(all)));
         if let Some((counted, in_epoch)) = self.counted.zip(room.in_epoch()) {
             let RoomTotals { joined, released } = counted;
-            let counted = format!("{} joined and {} released", words::count(joined), words::count(released));
+            let counted = format!("{} joined and {} released", count(joined), count(released));
             found = format!("{found}; the room counted {counted}");
             // Visitors who were stopped did not hear everything.
             if self.facts.end == CrowdEnd::AllDone {
@@ -244,20 +244,15 @@ impl RehearsalReport {
     }
 }
 
-/// So many of something, as a reader sees it.
-fn shown(count: usize) -> String {
-    words::count(count as u64)
-}
-
 /// How many places our visitors may have: also those whose request to join got no answer, and who got another place later.
 fn most_joined(notes: &VisitNotes) -> u64 {
     let unanswered = notes.faults.iter().filter(|((route, fault), _)| {
         // Without a place, as the room says.
         *route == VisitRoute::Join && *fault != VisitFault::Status(429)
     });
-    let joining = notes.visits.iter().filter(|visit| visit.has_come && visit.place.is_none()).count();
-    let lost = notes.visits.iter().filter(|visit| visit.is_lost).count();
-    notes.places() + unanswered.map(|(_, count)| count).sum::<u64>() + (joining + lost) as u64
+    let joining = notes.count(|visit| visit.has_come && visit.place.is_none());
+    let lost = notes.count(|visit| visit.is_lost);
+    notes.places() + unanswered.map(|(_, count)| count).sum::<u64>() + joining + lost
 }
 
 fn ends(visits: &[VisitNote]) -> VisitEnds {
@@ -277,16 +272,16 @@ fn ends(visits: &[VisitNote]) -> VisitEnds {
     ends
 }
 
-fn twice(visits: &[VisitNote]) -> LetInTwice {
+fn twice(notes: &VisitNotes) -> LetInTwice {
     let (mut tickets, mut tokens) = (HashMap::<_, usize>::new(), HashMap::<_, usize>::new());
-    for place in visits.iter().filter_map(|visit| visit.place) {
+    for place in notes.visits.iter().filter_map(|visit| visit.place) {
         *tickets.entry(place.ticket).or_default() += 1;
         *tokens.entry(place.token).or_default() += 1;
     }
     let repeated = tickets.values().filter(|had| **had > 1).count();
     let of_tokens = tokens.values().filter(|had| **had > 1).count();
-    let passes = visits.iter().filter(|visit| visit.has_other_pass).count();
-    LetInTwice { tickets: repeated.max(of_tokens), passes }
+    let passes = notes.count(|visit| visit.has_other_pass);
+    LetInTwice { tickets: repeated.max(of_tokens) as u64, passes }
 }
 
 fn waits(visits: &[VisitNote]) -> RehearsedWaits {
@@ -312,7 +307,7 @@ fn what_fills_a_window(rate: u32, come_within: Duration) -> String {
     if visitors > PlannedRehearsal::MOST_VISITORS.into() {
         return "rehearse at a lower `set-rate`: the promises are the same".into();
     }
-    format!("send at least {} visitors", words::count(visitors))
+    format!("send at least {} visitors", count(visitors))
 }
 
 /// How many visitors fill a window of a minute, wherever it begins: those who are let in while they come, those of the minute in which
@@ -329,7 +324,7 @@ mod tests {
     use super::*;
     use crate::fixture::{BEGAN, room_with_windows, visit};
 
-    fn facts(visitors: usize) -> RehearsalFacts {
+    fn facts(visitors: u64) -> RehearsalFacts {
         RehearsalFacts {
             room: "sale".into(),
             url: "http://localhost:8080/".into(),
@@ -382,7 +377,7 @@ mod tests {
         (status.joined, status.released) = (status.joined + joined, status.released + released);
         status.windows = room_with_windows(&[(60, released)]).windows;
         room.note(&status, BEGAN + Duration::from_mins(2));
-        RehearsalReport::of(facts(visits.len()), &notes(visits), &room)
+        RehearsalReport::of(facts(visits.len() as u64), &notes(visits), &room)
     }
 
     fn broken(report: &RehearsalReport) -> Vec<&str> {

@@ -87,7 +87,7 @@ impl RehearsalReport {
             ("not come yet", not_come),
         ];
         let rare = rare.into_iter().filter(|(_, visitors)| *visitors > 0);
-        let rare = rare.map(|(name, visitors)| (name, many(visitors)));
+        let rare = rare.map(|(name, visitors)| (name, count(visitors)));
         let others = self.others.filter(|others| *others > 0);
         let others =
             others.map(|others| ("others", format!("{} joined, and lost their places", count(others))));
@@ -97,15 +97,15 @@ impl RehearsalReport {
             early => {
                 format!(
                     "{} before a lower ticket, by {} places at most",
-                    many(early),
-                    many(order.most_places)
+                    count(early),
+                    count(order.most_places)
                 )
             }
         };
         [
-            ("visitors", format!("{}, {}", many(facts.visitors), facts.arrivals)),
-            ("entered", many(entered)),
-            ("lost", many(lost)),
+            ("visitors", format!("{}, {}", count(facts.visitors), facts.arrivals)),
+            ("entered", count(entered)),
+            ("lost", count(lost)),
         ]
         .into_iter()
         .chain(rare)
@@ -141,7 +141,7 @@ impl RehearsalReport {
                 window.start.to_string(),
                 count(window.planned.into()),
                 count(window.released),
-                many(window.seen),
+                count(window.seen),
             ]
         });
         DocumentTable::new("Windows", &["number", "from", "planned", "released", "seen by visitors"], rows)
@@ -171,7 +171,7 @@ fn line(check: &RehearsalCheck) -> CheckLine {
 fn latencies(routes: &[RouteLatency]) -> DocumentTable {
     let rows = routes.iter().map(|route| {
         let times = [route.median, route.p95, route.p99, route.longest].map(|millis| format!("{millis:.1}"));
-        [route.route.as_str().to_owned(), many(route.requests)].into_iter().chain(times).collect()
+        [route.route.as_str().to_owned(), count(route.requests)].into_iter().chain(times).collect()
     });
     DocumentTable::new(
         "Milliseconds until the whole answer was there",
@@ -190,13 +190,9 @@ fn histogram(routes: &[RouteLatency]) -> DocumentTable {
     let last = (0..all).rfind(is_filled).map_or(first, |last| last + 1);
     let rows = (first..last).map(|index| {
         let up_to = |bar: LatencyBar| bar.up_to.map_or_else(|| "longer".into(), milliseconds);
-        bars(index).take(1).map(up_to).chain(bars(index).map(|bar| many(bar.requests))).collect()
+        bars(index).take(1).map(up_to).chain(bars(index).map(|bar| count(bar.requests))).collect()
     });
     DocumentTable::new("How many answers took at most so long, and longer than the row above", &columns, rows)
-}
-
-fn many(things: usize) -> String {
-    count(things as u64)
 }
 
 /// How many were released in each second, and how many an even share of the plan is.
