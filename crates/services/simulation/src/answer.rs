@@ -123,7 +123,7 @@ impl SimulationAnswer {
         };
         let verdict = if let Some(limit) = event.first_to_break {
             let broken = event.limits.iter().find(|used| used.limit == limit);
-            let after = span(seconds(broken.and_then(|used| used.broke_after).unwrap_or(0) as u64));
+            let after = span(as_f64(broken.and_then(|used| used.broke_after).unwrap_or(0) as u64));
             let (name, advice) = (limit.name(), limit.advice());
             match (refused, broken.is_some_and(|used| used.refuses)) {
                 (0, true) => format!(
@@ -188,7 +188,7 @@ impl SimulationAnswer {
             found.push(format!(
                 "A rate of {} a minute is enough: everybody is released within {}.",
                 count(rate.into()),
-                span(seconds(within))
+                span(as_f64(within))
             ));
         }
         if let Some(quotas) = &self.quotas {
@@ -239,7 +239,7 @@ fn to_raise(quota: &QuotaToRaise) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "less than 2^52 visitors, requests and seconds")]
-pub(crate) fn seconds(count: u64) -> f64 {
+pub(crate) fn as_f64(count: u64) -> f64 {
     count as f64
 }
 

@@ -1,6 +1,6 @@
 use document::{Plot, PlotAxis, PlotSeries, PlotShape};
 
-use crate::answer::{SimulationAnswer, seconds};
+use crate::answer::{SimulationAnswer, as_f64};
 use crate::outcome::SimulatedMinute;
 
 impl SimulationAnswer {
@@ -9,7 +9,7 @@ impl SimulationAnswer {
             // How many wait is counted at a minute's end. Nobody waits at the beginning.
             let is_line = shape == PlotShape::Line;
             let at = |minute: &SimulatedMinute| {
-                (seconds(60 * (minute.minute + u64::from(is_line))), seconds(value(minute)))
+                (as_f64(60 * (minute.minute + u64::from(is_line))), as_f64(value(minute)))
             };
             let begin = is_line.then_some((0.0, 0.0));
             let points = begin.into_iter().chain(self.event.minutes.iter().map(at)).collect();

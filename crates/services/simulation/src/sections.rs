@@ -3,7 +3,7 @@
 use document::words::{count, dollars, number, span};
 use document::{Document, DocumentPart, DocumentSection, DocumentTable};
 
-use crate::answer::{SimulationAnswer, seconds};
+use crate::answer::{SimulationAnswer, as_f64};
 use crate::outcome::{LimitUse, ShopSpace};
 use crate::wait_spread::WaitSpread;
 
@@ -43,7 +43,7 @@ impl SimulationAnswer {
             (None, 0) => "never".into(),
             (None, _) => "not all: some came too late".into(),
         };
-        let longest = format!("{}, after {}", count(line.people.into()), span(seconds(line.after)));
+        let longest = format!("{}, after {}", count(line.people.into()), span(as_f64(line.after)));
         let sold_out = event.sold_out_after.map(|after| ("sold out after", span(after)));
         let ends = [
             ("went straight in", visitors.straight),
@@ -102,7 +102,7 @@ impl SimulationAnswer {
                 number(used.used.ceil()),
                 number(used.available),
                 format!("{:.0}%", used.share * 100.0),
-                span(seconds(used.after as u64)),
+                span(as_f64(used.after as u64)),
             ]
         };
         let rows = self.event.limits.iter().map(row);
@@ -134,7 +134,7 @@ impl SimulationAnswer {
 /// In a room that limits its active visitors.
 fn shop_facts(shop: &ShopSpace) -> [(&'static str, String); 2] {
     let full =
-        if shop.full_for == 0 { "never".into() } else { format!("for {}", span(seconds(shop.full_for))) };
+        if shop.full_for == 0 { "never".into() } else { format!("for {}", span(as_f64(shop.full_for))) };
     let most = format!("at most {}, after {}", count(shop.most.into()), span(shop.after));
     [("in the shop", most), ("shop full", full)]
 }
