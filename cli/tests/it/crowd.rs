@@ -11,7 +11,7 @@ use http_contract::{Client, Order, RoomUnderTest};
 use waitroom::ports::Admissions;
 use waitroom::{AdmittedBy, Place, Timestamp, fixture};
 
-use crate::support::{Local, even_on_a_busy_machine, text};
+use crate::support::{Local, even_on_a_busy_machine};
 
 /// Requests one path many times over one connection. Asks again when the room says that it is busy, as a browser does. Returns the
 /// places from the cookies, and how often it was busy: each time may have left somebody in the line whom nobody knows.
@@ -55,10 +55,6 @@ pub(crate) fn authority(room: &Local) -> String {
     room.url.trim_start_matches("http://").to_owned()
 }
 
-fn status(room: &Local) -> serde_json::Value {
-    serde_json::from_str(&text(&room.command(&["status", "--local", "--json"]).stdout)).unwrap()
-}
-
 #[test]
 #[ignore = "takes a minute: cargo xtask test beekeeper"]
 fn twenty_thousand_at_once_are_admitted_once_in_order_and_at_the_rate() {
@@ -73,7 +69,7 @@ fn twenty_thousand_at_once_are_admitted_once_in_order_and_at_the_rate() {
     assert_eq!(places.len(), 20_000);
 
     for _ in 0..600 {
-        if status(&room)["line"]["waiting"] == 0 {
+        if room.status()["line"]["waiting"] == 0 {
             break;
         }
         thread::sleep(Duration::from_millis(100));

@@ -11,16 +11,12 @@ use serde_json::Value;
 use crate::hosting::{eventually, within};
 use crate::support::{Home, Local, operate, text};
 
-fn status(room: &Local) -> Value {
-    serde_json::from_slice(&room.command(&["status", "--local", "--json"]).stdout).unwrap()
-}
-
 fn waiting(room: &Local) -> u64 {
-    status(room)["line"]["waiting"].as_u64().unwrap()
+    room.status()["line"]["waiting"].as_u64().unwrap()
 }
 
 fn joined(room: &Local) -> u64 {
-    status(room)["joined"].as_u64().unwrap()
+    room.status()["joined"].as_u64().unwrap()
 }
 
 fn shop(room: &Local) -> Client {

@@ -76,9 +76,7 @@ fn a_room_with_a_guarded_shop_is_ready() {
     );
     assert!(diagnosis.checks("machine")[0].1.starts_with("the room can write to its file"));
     assert_eq!(diagnosis.only("clock").0, "not-checked", "there is no other clock");
-    let status: Value =
-        serde_json::from_str(&text(&room.command(&["status", "--local", "--json"]).stdout)).unwrap();
-    assert_eq!(status["joined"], 0, "no place is taken");
+    assert_eq!(room.status()["joined"], 0, "no place is taken");
 
     let off = room.command(&["off", "--local", "--yes"]);
     assert!(off.status.success(), "{off:?}");

@@ -664,8 +664,7 @@ pub(crate) fn guards_report(room: &Local) -> [String; 4] {
 
 /// The room has kept the guard's report.
 pub(crate) fn is_reported(room: &Local) -> bool {
-    let status = room.command(&["status", "--local", "--json"]).stdout;
-    let status: serde_json::Value = serde_json::from_slice(&status).unwrap();
+    let status = room.status();
     (&status["active"]["guards"], &status["active"]["sessions"]) == (&1.into(), &7.into())
 }
 

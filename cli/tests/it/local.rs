@@ -91,7 +91,7 @@ fn orders_show_what_changed() {
         status.starts_with("The demonstration room (demo), on\njoined         0\nwaiting        0\n"),
         "{status}"
     );
-    let json: serde_json::Value = serde_json::from_str(&said(&["status", "--local", "--json"])).unwrap();
+    let json = room.status();
     assert_eq!((&json["line"]["rate"], &json["room"]["state"]), (&600.into(), &"on".into()));
 }
 
@@ -605,8 +605,7 @@ fn a_restart_keeps_what_was_ordered_since_whatever_the_file_of_flags_says() {
         Local::start_in(directory, &[&["--config", file.to_str().unwrap()], typed].concat())
     };
     let ordered = |room: &Local| {
-        let status = operate(room.directory.path(), &["status", "--local", "--json"]);
-        let status: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
+        let status = room.status();
         let settings = &status["room"]["settings"];
         (settings["rate"].as_u64().unwrap(), settings["mode"].as_str().unwrap().to_owned())
     };
@@ -699,7 +698,7 @@ fn a_room_in_a_directory_of_its_own_is_called_by_its_name() {
     );
     let (directory, _) = brew.interrupt();
     let again = Local::start_in(directory, &[]);
-    assert_eq!(room_of(&again.command(&["status", "--local", "--json"]))["settings"]["room"], "brew");
+    assert_eq!(again.status()["room"]["settings"]["room"], "brew");
     let (directory, _) = again.interrupt();
     let said = text(&operate(directory.path(), &["local", "demo", "--port", "0"]).stderr);
     assert!(said.contains("holds the room brew, not demo\nhint: run beekeeper local brew"), "{said}");

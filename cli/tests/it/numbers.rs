@@ -8,13 +8,9 @@ use serde_json::Value;
 use crate::crowd::{ask, authority};
 use crate::support::{Local, text};
 
-fn status(room: &Local) -> Value {
-    serde_json::from_str(&text(&room.command(&["status", "--local", "--json"]).stdout)).unwrap()
-}
-
 /// Joined, waiting and released.
 fn counts(room: &Local) -> [u64; 3] {
-    let status = status(room);
+    let status = room.status();
     [&status["joined"], &status["line"]["waiting"], &status["released"]].map(|count| count.as_u64().unwrap())
 }
 

@@ -56,8 +56,7 @@ fn the_first_five_minutes_print_what_the_readme_shows() {
     });
     // A slice records its progress every two seconds.
     eventually("others are counted as released, and as many wait again", || {
-        let status = room.command(&["status", "--local", "--json"]).stdout;
-        let status: serde_json::Value = serde_json::from_slice(&status).unwrap();
+        let status = room.status();
         status["released"].as_u64() > Some(1) && status["line"]["waiting"] == 8
     });
 

@@ -24,10 +24,6 @@ fn report(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
 }
 
-fn status(room: &Local) -> Value {
-    serde_json::from_slice(&room.command(&["status", "--local", "--json"]).stdout).unwrap()
-}
-
 /// A rehearsal of a room that releases too few to end, once so many visitors have joined.
 fn under_way(room: &Local, joined: u64) -> Child {
     under_way_with(room, joined, &["--visitors", "200"])
@@ -36,7 +32,7 @@ fn under_way(room: &Local, joined: u64) -> Child {
 fn under_way_with(room: &Local, joined: u64, more: &[&str]) -> Child {
     let rehearsal = command(room, more).spawn().unwrap();
     let begun = Instant::now();
-    while status(room)["joined"].as_u64().unwrap() < joined {
+    while room.status()["joined"].as_u64().unwrap() < joined {
         assert!(begun.elapsed() < Duration::from_mins(2), "nobody joins");
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -50,7 +46,7 @@ fn five_hundred_visitors_enter_and_the_room_is_reset() {
 
 fn five_hundred_enter() {
     let room = Local::start(&["--rate", "300"]);
-    let epoch = status(&room)["room"]["epoch"].clone();
+    let epoch = room.status()["room"]["epoch"].clone();
     let page = room.directory.path().join("rehearsal.html");
     let more = ["--visitors", "500", "--enter-shop", "--html", page.to_str().unwrap()];
     let output = command(&room, &more).output().unwrap();
@@ -73,7 +69,7 @@ fn five_hundred_enter() {
         report["latency"].as_array().unwrap().iter().map(|route| route["route"].as_str().unwrap()).collect();
     assert_eq!(routes, ["join", "page", "poll", "enter", "shop"]);
     assert!(std::fs::read_to_string(page).unwrap().contains("Rehearsal of demo passed"));
-    let after = status(&room);
+    let after = room.status();
     assert_eq!((&after["room"]["rehearsal"], &after["line"]["waiting"]), (&Value::Null, &Value::from(0)));
     assert_ne!(after["room"]["epoch"], epoch);
     let history = text(&room.command(&["history", "--local"]).stdout);
@@ -100,7 +96,7 @@ fn a_killed_rehearsal_blocks_on_until_the_reset() {
     }
     assert!(room.command(&["reset", "--local", "--yes"]).status.success());
     assert!(room.command(&["on", "--local"]).status.success());
-    assert_eq!(status(&room)["room"]["rehearsal"], Value::Null);
+    assert_eq!(room.status()["room"]["rehearsal"], Value::Null);
 }
 
 #[test]
@@ -117,7 +113,7 @@ fn a_rehearsal_whose_connection_is_lost_resets_the_room_and_reports() {
     let ends = report["ends"].as_object().unwrap();
     assert_eq!(ends.values().map(|count| count.as_u64().unwrap()).sum::<u64>(), 200);
     assert!(ends["waiting"].as_u64().unwrap() >= 18, "{ends:?}");
-    let after = status(&room);
+    let after = room.status();
     assert_eq!((&after["room"]["rehearsal"], &after["line"]["waiting"]), (&Value::Null, &Value::from(0)));
 }
 
@@ -169,7 +165,7 @@ fn a_shop_of_another_room_fails_the_rehearsal_and_sends_nobody_there() {
     let report = report(&output);
     let at_shop = report["errors"].as_array().unwrap().iter().find(|error| error["route"] == "shop").unwrap();
     assert!(at_shop["kind"].as_str().unwrap().starts_with("sent on to another room"), "{at_shop}");
-    assert_eq!(status(&other)["joined"], 0);
+    assert_eq!(other.status()["joined"], 0);
 }
 
 #[test]
@@ -197,7 +193,7 @@ fn a_rehearsal_whose_time_is_over_says_who_still_waits() {
     assert!(waiting.as_u64().unwrap() >= 18, "{report}");
     let broken = format!("everybody entered: {entered} of 20; {waiting} waiting");
     assert!(said.contains("the rehearsal of demo failed") && said.contains(&broken), "{said}");
-    let after = status(&room);
+    let after = room.status();
     assert_eq!((&after["room"]["rehearsal"], &after["line"]["waiting"]), (&Value::Null, &Value::from(0)));
 }
 
@@ -272,7 +268,7 @@ fn what_a_rehearsal_found_is_told_once_and_before_the_reset() {
     assert_eq!(rehearsal.wait().unwrap().code(), Some(5));
     printed.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "");
-    assert_ne!(status(&room)["room"]["rehearsal"], Value::Null, "the reset was under way");
+    assert_ne!(room.status()["room"]["rehearsal"], Value::Null, "the reset was under way");
 }
 
 #[test]
@@ -314,7 +310,7 @@ fn visitors_stop_when_the_mark_is_gone() {
     let report = report(&output);
     assert_eq!((&report["end"], &report["counted"]), (&Value::from("mark-lost"), &Value::Null));
     // In the new epoch. The rehearsal went on for a second after it had stopped them.
-    let joined = status(&room)["joined"].as_u64().unwrap();
+    let joined = room.status()["joined"].as_u64().unwrap();
     assert!(
         took < Duration::from_mins(1) && joined <= 20 + 10 * took.as_secs(),
         "{joined} in {took:?}: {report}"
@@ -391,7 +387,7 @@ fn a_room_of_somebody_else_gets_no_request() {
         error.contains("; spring-sale: it wasn't deployed from here, so its file has no account"),
         "{error}"
     );
-    assert_eq!(status(&room)["joined"], 0);
+    assert_eq!(room.status()["joined"], 0);
 }
 
 #[test]

@@ -21,10 +21,6 @@ fn order(room: &Local, arguments: &[&str]) {
     assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
 }
 
-fn status(room: &Local) -> Value {
-    serde_json::from_slice(&room.command(&["status", "--local", "--json"]).stdout).unwrap()
-}
-
 fn join(room: &Local, visitors: usize) -> Vec<String> {
     let client = Client::new(&room.base(), "demo");
     (0..visitors).map(|_| client.join()).collect()
@@ -110,7 +106,7 @@ fn nobody_is_lost_or_released_twice_by_a_restore() {
     );
 
     let room = Local::start_in(directory, &[]);
-    let told = status(&room);
+    let told = room.status();
     assert_eq!((&told["room"]["state"], &told["line"]["waiting"]), (&"paused".into(), &3.into()));
     assert_eq!((&told["joined"], &told["released"]), (&12.into(), &9.into()));
     for place in entered.iter().chain(&waiting).chain(&both) {
@@ -122,10 +118,10 @@ fn nobody_is_lost_or_released_twice_by_a_restore() {
     wait_until("everybody is admitted", || {
         later.iter().chain(&newest).all(|place| is_admitted(&room, place))
     });
-    wait_until("nobody waits", || status(&room)["line"]["waiting"] == 0);
+    wait_until("nobody waits", || room.status()["line"]["waiting"] == 0);
     let begun = Instant::now();
-    while status(&room)["released"] != 13 {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{}", status(&room));
+    while room.status()["released"] != 13 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{}", room.status());
         std::thread::sleep(Duration::from_millis(50));
     }
     // The history goes on where it was.
@@ -169,7 +165,7 @@ fn a_line_that_was_reset_comes_back() {
     assert!(ticket(&newest[0]) > unkept.iter().map(|place| ticket(place)).max().unwrap(), "{newest:?}");
     room.order(Order::On);
     wait_until("they are admitted", || waiting.iter().chain(&newest).all(|place| is_admitted(&room, place)));
-    wait_until("six were released", || status(&room)["released"] == 6);
+    wait_until("six were released", || room.status()["released"] == 6);
     wait_until("each of the nine is reported once", || reported(&room) == 9);
 }
 
@@ -243,7 +239,7 @@ fn a_file_that_is_lost_or_damaged_is_replaced() {
     let (restored, said) = restore(&elsewhere, &file);
     assert!(said.contains(unknown) && restored["kept"].is_null(), "{said}");
     let room = Local::start_in(elsewhere, &[]);
-    assert_eq!(status(&room)["line"]["waiting"], 4);
+    assert_eq!(room.status()["line"]["waiting"], 4);
 }
 
 /// It opens visitors' way by itself, perhaps into a shop that is down by now.
@@ -395,5 +391,5 @@ fn a_restore_may_be_killed_at_any_moment() {
     assert!(seen[0] > 0 && seen[1] > 0, "killed only before or only after: {seen:?}");
     assert!(unfinished > 0, "never killed while it wrote");
     let room = Local::start_in(directory, &[]);
-    assert_eq!(status(&room)["line"]["waiting"], last);
+    assert_eq!(room.status()["line"]["waiting"], last);
 }

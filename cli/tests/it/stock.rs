@@ -14,20 +14,16 @@ use waitroom::{Place, Timestamp, fixture};
 use crate::crowd::{ask, authority};
 use crate::support::{Local, text};
 
-fn status(room: &Local) -> Value {
-    serde_json::from_str(&text(&room.command(&["status", "--local", "--json"]).stdout)).unwrap()
-}
-
 /// Asks until the status is as it should be.
 fn wait_until(room: &Local, is: impl Fn(&Value) -> bool) -> Value {
     for _ in 0..1200 {
-        let status = status(room);
+        let status = room.status();
         if is(&status) {
             return status;
         }
         thread::sleep(Duration::from_millis(50));
     }
-    panic!("{}", status(room))
+    panic!("{}", room.status())
 }
 
 /// The answer to each of these visitors, over one connection.
@@ -86,7 +82,7 @@ fn exactly_so_many_enter(stock: usize, crowd: usize) {
     let ordered = room.command(&[&["close", "--local", "--after", &size], &told[..]].concat());
     assert!(ordered.status.success(), "{}", text(&ordered.stderr));
     assert_eq!(
-        (&status(&room)["line"]["left"], &status(&room)["room"]["state"]),
+        (&room.status()["line"]["left"], &room.status()["room"]["state"]),
         (&stock.into(), &"paused".into())
     );
     room.order(Order::On);

@@ -88,8 +88,8 @@ fn a_stopped_room_tells_how_it_stood() {
     let minute = json(&directory, &["history", "--minutes"]);
     assert_eq!(minute["joined"], VISITORS);
     let room = Local::start_in(directory, &[]);
-    let status = text(&room.command(&["status", "--local", "--json"]).stdout);
-    assert_eq!(serde_json::from_str::<Value>(&status).unwrap().get("stopped_at"), None, "{status}");
+    let status = room.status();
+    assert_eq!(status.get("stopped_at"), None, "{status}");
 }
 
 /// Its file has to be repaired before it can be read.

@@ -11,10 +11,6 @@ use crate::crowd::{ask, authority};
 use crate::hosting::eventually;
 use crate::support::{Local, even_on_a_busy_machine, operate, text};
 
-fn status(room: &Local) -> serde_json::Value {
-    serde_json::from_str(&text(&room.command(&["status", "--local", "--json"]).stdout)).unwrap()
-}
-
 /// Whether the door sent this newcomer to the shop.
 fn goes_straight_in(client: &Client) -> bool {
     client.newcomer(&[]).location().contains("bk_pass=")
@@ -39,7 +35,7 @@ fn straight_in_until_too_many_come() {
     assert_eq!(client.get_with("/polling", &place).json()["allow"], true);
     assert_eq!(client.get_with("/client", &place).json()["allow"], true);
     assert!(client.get_with("/beekeeper", &place).location().contains("bk_pass="), "they may come again");
-    let known = status(&room);
+    let known = room.status();
     assert_eq!(
         (&known["room"]["settings"]["mode"], &known["line"]["waiting"]),
         (&"overflow".into(), &0.into())
@@ -53,7 +49,7 @@ fn straight_in_until_too_many_come() {
     assert!(straight < 150, "{straight} of 300 who came at once went straight in");
     let told = text(&room.command(&["status", "--local"]).stdout);
     assert!(told.contains("overflow: a line has formed"), "{told}");
-    eventually("everybody was let in", || status(&room)["line"]["waiting"] == 0);
+    eventually("everybody was let in", || room.status()["line"]["waiting"] == 0);
     eventually("the line is gone", || goes_straight_in(&client));
     for place in crowd {
         let cookie = format!("bk_demo={place}");
@@ -105,7 +101,7 @@ fn everybody_passes_a_room_that_observes_and_it_says_what_the_line_would_have_be
     // Ten times what a minute releases.
     let (passed, _) = ask(&authority(&room), "/beekeeper", 600);
     assert!(passed.iter().all(|place| place.ticket.get() == 1), "somebody got a number in line");
-    let known = status(&room);
+    let known = room.status();
     assert_eq!(known["line"]["waiting"], 0);
     let counted = |name: &str| known[name].as_u64().unwrap();
     assert!(

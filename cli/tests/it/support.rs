@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use http_contract::{Order, RoomUnderTest};
 use rexpect::session::{PtySession, spawn_command};
+use serde_json::Value;
 use tempfile::TempDir;
 use waitroom::Notice;
 
@@ -120,6 +121,11 @@ impl Local {
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Output {
         operate(self.directory.path(), arguments)
+    }
+
+    pub(crate) fn status(&self) -> Value {
+        let output = self.command(&["status", "--local", "--json"]);
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
     }
 
     /// The lines that the room logs, as they come. Each is waited for, up to twenty seconds.

@@ -18,7 +18,7 @@ fn shop(ill: Arc<AtomicBool>) -> String {
 fn rate_becomes(room: &Local, is_right: impl Fn(u64) -> bool) {
     let mut status = serde_json::Value::Null;
     for _ in 0..300 {
-        status = serde_json::from_str(&text(&room.command(&["status", "--local", "--json"]).stdout)).unwrap();
+        status = room.status();
         if is_right(status["line"]["rate"].as_u64().unwrap())
             && !status["findings"].as_array().unwrap().is_empty()
         {

@@ -12,9 +12,7 @@ use crate::hosting::eventually;
 use crate::support::{Local, text};
 
 fn active(room: &Local) -> Value {
-    let status: Value =
-        serde_json::from_str(&text(&room.command(&["status", "--local", "--json"]).stdout)).unwrap();
-    status["active"].clone()
+    room.status()["active"].clone()
 }
 
 fn may_enter(client: &Client, place: &str) -> bool {
