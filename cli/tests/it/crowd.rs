@@ -11,7 +11,7 @@ use http_contract::{Client, Order, RoomUnderTest};
 use waitroom::ports::Admissions;
 use waitroom::{AdmittedBy, Place, Timestamp, fixture};
 
-use crate::support::{Local, even_on_a_busy_machine};
+use crate::support::{Local, even_on_a_busy_machine, eventually};
 
 /// Requests one path many times over one connection. Asks again when the room says that it is busy, as a browser does. Returns the
 /// places from the cookies, and how often it was busy: each time may have left somebody in the line whom nobody knows.
@@ -68,12 +68,7 @@ fn twenty_thousand_at_once_are_admitted_once_in_order_and_at_the_rate() {
     let mut places: Vec<Place> = crowd.into_iter().flat_map(|thread| thread.join().unwrap().0).collect();
     assert_eq!(places.len(), 20_000);
 
-    for _ in 0..600 {
-        if room.status()["line"]["waiting"] == 0 {
-            break;
-        }
-        thread::sleep(Duration::from_millis(100));
-    }
+    eventually("nobody waits", || room.status()["line"]["waiting"] == 0);
     let (directory, _) = room.interrupt();
 
     let store = EmbeddedStore::open(directory.path(), fixture::room(1), Timestamp::default).unwrap();

@@ -8,8 +8,7 @@ use std::time::Duration;
 use http_contract::{Client, Order, RoomUnderTest};
 use serde_json::Value;
 
-use crate::hosting::{eventually, within};
-use crate::support::{Home, Local, operate, text};
+use crate::support::{Home, Local, eventually, operate, text};
 
 fn waiting(room: &Local) -> u64 {
     room.status()["line"]["waiting"].as_u64().unwrap()
@@ -71,9 +70,7 @@ fn its_visitors_wait_ahead_of_a_newcomer_who_still_enters() {
     assert_eq!(client.get_with("/polling", &place).json()["allow"], false);
 
     room.order(Order::On);
-    within(Duration::from_secs(30), "the newcomer enters", || {
-        client.get_with("/polling", &place).json()["allow"] == true
-    });
+    eventually("the newcomer enters", || client.get_with("/polling", &place).json()["allow"] == true);
     room.order(Order::Pause);
     eventually("others came for those who entered", || waiting(&room) == 8);
     assert!(joined(&room) > before + 1);

@@ -6,14 +6,12 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::thread;
-use std::time::Duration;
 
 use http_contract::RoomUnderTest;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{Home, Local, closed_pipe, text, web_server};
+use crate::support::{Home, Local, closed_pipe, eventually, text, web_server};
 
 /// What the doctor said.
 struct Diagnosis {
@@ -402,13 +400,8 @@ impl SecureSite {
         serve.arg(format!("127.0.0.1:{port}")).current_dir(folder.path());
         let process = serve.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let site = Self { process, folder, port };
-        for _ in 0..200 {
-            if TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() {
-                return site;
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
-        panic!("openssl s_server does not listen")
+        eventually("openssl s_server listens", || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok());
+        site
     }
 
     fn url(&self) -> String {

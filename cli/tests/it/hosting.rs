@@ -15,7 +15,7 @@ use emulators::{Nginx, console};
 use http_contract::{Client, HttpAnswer, Order, RoomUnderTest};
 use pass::{GuardName, GuardReport};
 
-use crate::support::{Local, operate, text};
+use crate::support::{Local, eventually, operate, text};
 
 const NGINX: &str = include_str!("../../../docs/hosting/nginx.conf");
 const SERVICE: &str = include_str!("../../../docs/hosting/beekeeper.service");
@@ -26,18 +26,6 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 fn client(room: &Local) -> Client {
     Client::new(&room.base(), "demo")
-}
-
-pub(crate) fn eventually(what: &str, is_so: impl FnMut() -> bool) {
-    within(Duration::from_secs(30), what, is_so);
-}
-
-pub(crate) fn within(patience: Duration, what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < patience, "{what}: not within {} seconds", patience.as_secs());
-        thread::sleep(Duration::from_millis(100));
-    }
 }
 
 /// Pauses the room, and waits until running slices know.

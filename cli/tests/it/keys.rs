@@ -3,7 +3,7 @@
 use http_contract::{Client, RoomUnderTest};
 use serde_json::Value;
 
-use crate::support::{Local, text};
+use crate::support::{Local, awaited, text};
 
 fn keys(room: &Local, arguments: &[&str]) -> Vec<Value> {
     let output = room.command(&[&["keys", arguments[0], "--local", "--json"], &arguments[1..]].concat());
@@ -32,15 +32,11 @@ fn a_key_is_published_for_as_long_as_the_operator_wants_before_it_signs() {
     // The next pass makes the key. A room that is off gives everybody one.
     assert!(room.command(&["off", "--local"]).status.success());
     let visitor = Client::new(&room.base(), "demo");
-    let mut listed = Vec::new();
-    for _ in 0..600 {
+    let ask = || {
         visitor.get("/beekeeper");
-        listed = keys(&room, &["list"]);
-        if listed.len() == 2 {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(100));
-    }
+        keys(&room, &["list"])
+    };
+    let listed = awaited("there are two", ask, |listed| listed.len() == 2);
     let [signing, next] = &*listed else { panic!("{listed:?}") };
     assert_eq!((&signing["state"], &next["state"]), (&"signing".into(), &"next".into()));
     let millis = |key: &Value, field: &str| key[field].as_u64().unwrap();

@@ -7,7 +7,7 @@ use emulators::console;
 use http_contract::{Client, Order, RoomUnderTest};
 use rexpect::process::{Signal, WaitStatus};
 
-use crate::support::{Home, Local, operate, text, web_server};
+use crate::support::{Home, Local, eventually, operate, text, web_server};
 
 #[test]
 fn conforms() {
@@ -33,13 +33,9 @@ fn continues_after_a_restart() {
     let poll = client.get_with("/polling", &place).json();
     assert_eq!((&poll["state"], &poll["rate"], &poll["waiting"]), (&"paused".into(), &7.into(), &1.into()));
     room.order(Order::On);
-    for _ in 0..1200 {
-        if client.get_with("/polling", &place).json()["allow"] == true {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    panic!("a visitor who waited before the restart was not admitted");
+    eventually("who waited before the restart is admitted", || {
+        client.get_with("/polling", &place).json()["allow"] == true
+    });
 }
 
 #[test]

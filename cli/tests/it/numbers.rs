@@ -1,12 +1,10 @@
 //! The numbers that the operator sees agree with each other.
 
-use std::time::Duration;
-
 use http_contract::{Client, Order, RoomUnderTest};
 use serde_json::Value;
 
 use crate::crowd::{ask, authority};
-use crate::support::{Local, text};
+use crate::support::{Local, awaited, text};
 
 /// Joined, waiting and released.
 fn counts(room: &Local) -> [u64; 3] {
@@ -14,17 +12,11 @@ fn counts(room: &Local) -> [u64; 3] {
     [&status["joined"], &status["line"]["waiting"], &status["released"]].map(|count| count.as_u64().unwrap())
 }
 
-/// Waits until the numbers are these, at most half a minute. On the way, nobody is missing: those who are not counted as
-/// released were released within the last two seconds.
+/// Waits until the numbers are these. On the way, nobody is missing: those who are not counted as released were released within
+/// the last two seconds.
 fn wait_for(room: &Local, expected: [u64; 3]) {
-    for _ in 0..300 {
-        let found = counts(room);
-        if found == expected {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    assert_eq!(counts(room), expected, "joined, waiting, released");
+    let what = format!("{expected:?} joined, wait and are released");
+    awaited(&what, || counts(room), |found| *found == expected);
 }
 
 /// Joined and released over all minutes.
@@ -36,13 +28,7 @@ fn history(room: &Local) -> [u64; 2] {
 }
 
 fn wait_for_history(room: &Local, expected: [u64; 2]) {
-    for _ in 0..300 {
-        if history(room) == expected {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    assert_eq!(history(room), expected, "joined, released");
+    awaited(&format!("{expected:?} joined and were released"), || history(room), |found| *found == expected);
 }
 
 #[test]

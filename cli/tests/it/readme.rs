@@ -8,8 +8,7 @@ use std::time::Duration;
 use emulators::console;
 use http_contract::Client;
 
-use crate::hosting::{eventually, within};
-use crate::support::{Local, text};
+use crate::support::{Local, eventually, text};
 
 const README: &str = include_str!("../../../README.md");
 const LOCAL: &str = include_str!("../../../docs/local.md");
@@ -51,9 +50,7 @@ fn the_first_five_minutes_print_what_the_readme_shows() {
     assert_eq!(masked(&said), masked(greeting));
     let client = Client::new(&room.url, "demo");
     let place = client.join();
-    within(Duration::from_mins(2), "the visitor enters", || {
-        client.get_with("/polling", &place).json()["allow"] == true
-    });
+    eventually("the visitor enters", || client.get_with("/polling", &place).json()["allow"] == true);
     // A slice records its progress every two seconds.
     eventually("others are counted as released, and as many wait again", || {
         let status = room.status();

@@ -2,14 +2,12 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::time::Duration;
 use std::{fs, iter};
 
 use http_contract::{Client, RoomUnderTest};
 use serde_json::Value;
 
-use crate::hosting::within;
-use crate::support::{Local, operate, text};
+use crate::support::{Local, eventually, operate, text};
 
 fn status(directory: &Path, more: &[&str]) -> String {
     let output = operate(directory, &[&["status", "--local"], more].concat());
@@ -61,7 +59,7 @@ fn a_full_disk_is_in_the_status_until_visitors_join_again() {
 
     fs::remove_file(&ballast).unwrap();
     // It is over ten seconds after the last refusal.
-    within(Duration::from_secs(100), "visitors join, and the status says so", || {
+    eventually("visitors join, and the status says so", || {
         door(&client) == 302 && status_json(&room.disk()).get("refusals").is_none()
     });
 }

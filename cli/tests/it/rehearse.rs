@@ -10,7 +10,9 @@ use clock::SystemClock;
 use serde_json::Value;
 use waitroom::ports::Clock;
 
-use crate::support::{Home, Local, closed_pipe, even_on_a_busy_machine, signal, text, web_server};
+use crate::support::{
+    Home, Local, closed_pipe, even_on_a_busy_machine, eventually, signal, text, web_server,
+};
 
 fn command(room: &Local, more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_beekeeper"));
@@ -31,11 +33,7 @@ fn under_way(room: &Local, joined: u64) -> Child {
 
 fn under_way_with(room: &Local, joined: u64, more: &[&str]) -> Child {
     let rehearsal = command(room, more).spawn().unwrap();
-    let begun = Instant::now();
-    while room.status()["joined"].as_u64().unwrap() < joined {
-        assert!(begun.elapsed() < Duration::from_mins(2), "nobody joins");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    eventually("they join", || room.status()["joined"].as_u64().unwrap() >= joined);
     rehearsal
 }
 
@@ -359,11 +357,8 @@ fn an_interrupt_takes_effect_while_the_mark_is_looked_for() {
     };
     let mut command = home.command(&["rehearse", &url]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let (rehearse, begun) = (command.spawn().unwrap(), Instant::now());
-    while rehearsal() == Value::Null {
-        assert!(begun.elapsed() < Duration::from_mins(2), "the room is not marked");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    let rehearse = command.spawn().unwrap();
+    eventually("the room is marked", || rehearsal() != Value::Null);
     signal(&rehearse, "-INT");
     let output = rehearse.wait_with_output().unwrap();
     let said = text(&output.stderr);

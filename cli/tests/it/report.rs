@@ -1,12 +1,11 @@
 //! `beekeeper report`: what the room keeps anyway, told after the event.
 
 use std::fs;
-use std::time::Duration;
 
 use http_contract::{Client, Order, RoomUnderTest};
 use serde_json::Value;
 
-use crate::support::{Home, Local, text};
+use crate::support::{Home, Local, awaited, text};
 
 fn report(room: &Local) -> Value {
     let output = room.command(&["report", "--local", "--json"]);
@@ -14,19 +13,13 @@ fn report(room: &Local) -> Value {
     serde_json::from_str(&text(&output.stdout)).unwrap()
 }
 
-/// Waits until the records have this many who joined, were released and came for their pass, at most half a minute.
+/// Waits until the records have this many who joined, were released and came for their pass.
 fn wait_for(room: &Local, expected: [u64; 3]) -> Value {
     let counts = |report: &Value| {
         ["joined", "released", "entered"].map(|name| report["summary"][name].as_u64().unwrap_or_default())
     };
-    for _ in 0..300 {
-        let report = report(room);
-        if counts(&report) == expected {
-            return report;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    panic!("{expected:?} joined, were released and came, {}", report(room));
+    let what = format!("{expected:?} joined, were released and came");
+    awaited(&what, || report(room), |report| counts(report) == expected)
 }
 
 #[test]

@@ -14,7 +14,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use waitroom::ports::Clock;
 
-use crate::support::{Home, Local, operate, text};
+use crate::support::{Home, Local, awaited, eventually, operate, text};
 
 fn order(room: &Local, arguments: &[&str]) {
     let output = room.command(arguments);
@@ -37,14 +37,6 @@ fn poll(room: &Local, place: &str) -> Value {
 
 fn is_admitted(room: &Local, place: &str) -> bool {
     poll(room, place)["allow"] == true
-}
-
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < Duration::from_mins(1), "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 /// How many joined, as the report of the event tells.
@@ -79,14 +71,14 @@ fn refused(directory: &Path, arguments: &[&str]) -> (i32, String) {
 fn nobody_is_lost_or_released_twice_by_a_restore() {
     let room = Local::start(&["--rate", "6000"]);
     let entered = join(&room, 3);
-    wait_until("three are admitted", || entered.iter().all(|place| is_admitted(&room, place)));
+    eventually("three are admitted", || entered.iter().all(|place| is_admitted(&room, place)));
     room.order(Order::Pause);
     let waiting = join(&room, 4);
     let file = backup(&room, "noon.redb");
     room.order(Order::On);
-    wait_until("four are released", || waiting.iter().all(|place| is_admitted(&room, place)));
+    eventually("four are released", || waiting.iter().all(|place| is_admitted(&room, place)));
     let both = join(&room, 2);
-    wait_until("two joined and were released", || both.iter().all(|place| is_admitted(&room, place)));
+    eventually("two joined and were released", || both.iter().all(|place| is_admitted(&room, place)));
     room.order(Order::Pause);
     let later = join(&room, 3);
     let directory = room.kill();
@@ -115,17 +107,13 @@ fn nobody_is_lost_or_released_twice_by_a_restore() {
     let newest = join(&room, 1);
     assert!(ticket(&newest[0]) > later.iter().map(|place| ticket(place)).max().unwrap(), "{newest:?}");
     room.order(Order::On);
-    wait_until("everybody is admitted", || {
+    eventually("everybody is admitted", || {
         later.iter().chain(&newest).all(|place| is_admitted(&room, place))
     });
-    wait_until("nobody waits", || room.status()["line"]["waiting"] == 0);
-    let begun = Instant::now();
-    while room.status()["released"] != 13 {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{}", room.status());
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    eventually("nobody waits", || room.status()["line"]["waiting"] == 0);
+    awaited("thirteen are released", || room.status(), |status| status["released"] == 13);
     // The history goes on where it was.
-    wait_until("thirteen are reported", || reported(&room) == 13);
+    eventually("thirteen are reported", || reported(&room) == 13);
 }
 
 /// After a reset by mistake, a room gets its line back.
@@ -164,9 +152,9 @@ fn a_line_that_was_reset_comes_back() {
     // The closing record of the reset says how many had joined.
     assert!(ticket(&newest[0]) > unkept.iter().map(|place| ticket(place)).max().unwrap(), "{newest:?}");
     room.order(Order::On);
-    wait_until("they are admitted", || waiting.iter().chain(&newest).all(|place| is_admitted(&room, place)));
-    wait_until("six were released", || room.status()["released"] == 6);
-    wait_until("each of the nine is reported once", || reported(&room) == 9);
+    eventually("they are admitted", || waiting.iter().chain(&newest).all(|place| is_admitted(&room, place)));
+    eventually("six were released", || room.status()["released"] == 6);
+    eventually("each of the nine is reported once", || reported(&room) == 9);
 }
 
 /// Somebody started the room without its file, and then found the backup.
@@ -258,7 +246,7 @@ fn a_backup_with_an_opening_says_when_the_room_opens() {
     assert!(said.contains(&format!("demo, paused until {opens}, 60 a minute")), "{said}");
     assert!(said.contains(&format!("the room opens by itself at {opens}")), "{said}");
     let (directory, file, opens) = with_opening(Duration::from_secs(20));
-    wait_until("it is late", || SystemClock.now() > opens);
+    eventually("it is late", || SystemClock.now() > opens);
     let (_, said) = restore(&directory, &file);
     assert!(
         said.contains(&format!("the room is on as soon as you start it: in the backup it opens at {opens}")),

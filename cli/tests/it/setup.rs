@@ -14,8 +14,8 @@ use http_contract::Client;
 use tempfile::TempDir;
 
 use crate::guard::Guard;
-use crate::hosting::{eventually, guards_report, is_reported};
-use crate::support::{Local, closed_pipe, text};
+use crate::hosting::{guards_report, is_reported};
+use crate::support::{Local, closed_pipe, eventually, text};
 
 const PAGE: &str = include_str!("../../../docs/one-machine.md");
 

@@ -12,19 +12,7 @@ use waitroom::ports::Admissions;
 use waitroom::{Place, Timestamp, fixture};
 
 use crate::crowd::{ask, authority};
-use crate::support::{Local, text};
-
-/// Asks until the status is as it should be.
-fn wait_until(room: &Local, is: impl Fn(&Value) -> bool) -> Value {
-    for _ in 0..1200 {
-        let status = room.status();
-        if is(&status) {
-            return status;
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    panic!("{}", room.status())
-}
+use crate::support::{Local, awaited, text};
 
 /// The answer to each of these visitors, over one connection.
 fn answers(authority: &str, path: &str, places: &[Place]) -> Vec<String> {
@@ -90,10 +78,11 @@ fn exactly_so_many_enter(stock: usize, crowd: usize) {
     for part in [4, 2] {
         // On a busy machine it may be sold before somebody looks.
         let most = (stock - stock / part) as u64;
-        wait_until(&room, |status| status["line"]["left"].as_u64().is_none_or(|left| left < most));
+        let are_sold = |status: &Value| status["line"]["left"].as_u64().is_none_or(|left| left < most);
+        awaited("some are sold", || room.status(), are_sold);
         room = Local::start_in(room.kill(), &at_rate);
     }
-    wait_until(&room, |status| status["room"]["state"] == "ended");
+    awaited("all are sold", || room.status(), |status| status["room"]["state"] == "ended");
     let entered = may_enter(&room, &places);
     let count = entered.iter().filter(|entered| **entered).count();
     // Whoever was refused may be in the line all the same.

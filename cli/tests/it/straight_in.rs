@@ -8,8 +8,7 @@ use emulators::console;
 use http_contract::Client;
 
 use crate::crowd::{ask, authority};
-use crate::hosting::eventually;
-use crate::support::{Local, even_on_a_busy_machine, operate, text};
+use crate::support::{Local, even_on_a_busy_machine, eventually, operate, text};
 
 /// Whether the door sent this newcomer to the shop.
 fn goes_straight_in(client: &Client) -> bool {

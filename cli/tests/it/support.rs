@@ -1,5 +1,6 @@
 //! Runs the built program: its port, its control socket, its terminal.
 
+use std::fmt::Debug;
 use std::io::{BufRead, BufReader, PipeWriter, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
@@ -410,6 +411,24 @@ impl Sleeper {
         // A nap that is under way counts too.
         std::thread::sleep(4 * Self::NAP);
         *self.0.lock().unwrap()
+    }
+}
+
+/// Waits up to two minutes: whoever is in a batch that a busy machine misses is delivered again after half a minute.
+pub(crate) fn eventually(what: &str, is_so: impl FnMut() -> bool) {
+    awaited(what, is_so, |is_so| *is_so);
+}
+
+/// The same for what is looked at. Returns it as it should be.
+pub(crate) fn awaited<T: Debug>(what: &str, mut look: impl FnMut() -> T, is_so: impl Fn(&T) -> bool) -> T {
+    let begun = Instant::now();
+    loop {
+        let seen = look();
+        if is_so(&seen) {
+            return seen;
+        }
+        assert!(begun.elapsed() < Duration::from_mins(2), "{what}: not within two minutes, but {seen:?}");
+        std::thread::sleep(Duration::from_millis(100));
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::support::{Local, text, web_server};
+use crate::support::{Local, awaited, text, web_server};
 
 /// A shop that answers at once, with an error while `ill`. Returns its URL.
 fn shop(ill: Arc<AtomicBool>) -> String {
@@ -16,17 +16,11 @@ fn shop(ill: Arc<AtomicBool>) -> String {
 }
 
 fn rate_becomes(room: &Local, is_right: impl Fn(u64) -> bool) {
-    let mut status = serde_json::Value::Null;
-    for _ in 0..300 {
-        status = room.status();
-        if is_right(status["line"]["rate"].as_u64().unwrap())
+    let is_found = |status: &serde_json::Value| {
+        is_right(status["line"]["rate"].as_u64().unwrap())
             && !status["findings"].as_array().unwrap().is_empty()
-        {
-            return;
-        }
-        thread::sleep(Duration::from_millis(100));
-    }
-    panic!("{status}");
+    };
+    awaited("the rate is right", || room.status(), is_found);
 }
 
 #[test]

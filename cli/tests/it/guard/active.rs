@@ -8,8 +8,7 @@ use http_contract::{Client, RoomUnderTest};
 use serde_json::{Value, json};
 
 use super::fixture::{Guard, cookie, issuer};
-use crate::hosting::eventually;
-use crate::support::{Local, text};
+use crate::support::{Local, eventually, text};
 
 fn active(room: &Local) -> Value {
     room.status()["active"].clone()
@@ -61,7 +60,7 @@ fn the_third_visitor_comes_in_once_the_first_has_left_who_then_waits_again() {
     let entered = guard.asked("/sale", &[("Cookie", &session)]);
     let end = entered.header("x-beekeeper-end-cookie").unwrap().split(';').next().unwrap();
     guard.asked("/sale", &[("Cookie", &format!("{session}; {end}"))]);
-    eventually_in_a_minute("the third may enter", || may_enter(&client, &third));
+    eventually("the third may enter", || may_enter(&client, &third));
 
     let away = guard.asked("/sale", &[("Cookie", &session)]);
     let back = client.get_with("/beekeeper", &first);
@@ -74,16 +73,6 @@ fn the_third_visitor_comes_in_once_the_first_has_left_who_then_waits_again() {
     let anew = client.get_with(&format!("/beekeeper{again}"), &first);
     assert!(anew.location().starts_with("wait/"), "{anew:?}");
     assert!(!may_enter(&client, &client.cookies(&anew)), "they wait again");
-}
-
-fn eventually_in_a_minute(what: &str, happens: impl Fn() -> bool) {
-    for _ in 0..300 {
-        if happens() {
-            return;
-        }
-        thread::sleep(Duration::from_millis(200));
-    }
-    panic!("{what} within a minute");
 }
 
 #[test]

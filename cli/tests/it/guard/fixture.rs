@@ -6,8 +6,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use http_contract::{Client, HttpAnswer, RoomUnderTest};
 use tempfile::TempDir;
 
-use crate::hosting::eventually;
-use crate::support::{Local, text};
+use crate::support::{Local, eventually, text};
 
 /// A guard that is stopped when this is dropped.
 pub(crate) struct Guard {

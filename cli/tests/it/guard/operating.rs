@@ -12,8 +12,8 @@ use pass::Discovery;
 use tempfile::{NamedTempFile, TempDir};
 
 use super::fixture::{Guard, cookie, issuer, pass, room};
-use crate::hosting::{GUARD_SERVICE, eventually, shipped_flags};
-use crate::support::{Home, text, web_server, web_server_with_bodies};
+use crate::hosting::{GUARD_SERVICE, shipped_flags};
+use crate::support::{Home, eventually, text, web_server, web_server_with_bodies};
 
 #[test]
 fn monitoring_says_whether_passes_can_be_verified() {

@@ -12,8 +12,7 @@ use pass::{Claims, Discovery, GuardReport, KeyRing, Signer, TOKEN_USE};
 use tempfile::TempDir;
 
 use super::fixture::{Guard, cookie};
-use crate::hosting::eventually;
-use crate::support::{Home, text};
+use crate::support::{Home, eventually, text};
 
 /// What a room with a limit answers.
 const TAKEN: (&str, &str) = ("200 OK", r#"{ "idle": 300, "session": 1800, "counted": 7200 }"#);
