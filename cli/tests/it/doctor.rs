@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+use emulators::free_port;
 use http_contract::RoomUnderTest;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -231,7 +232,7 @@ fn a_shop_and_a_web_server_that_hang_are_problems() {
     // The system accepts connections, and nobody answers.
     let silent = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     let [shop, url] = silent.each_ref().map(|server| format!("http://{}", server.local_addr().unwrap()));
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let port = free_port().unwrap().to_string();
     let room = Local::start(&["--shop", &shop, "--url", &url, "--port", &port]);
     let diagnosis = Diagnosis::of_room(&room, &[]);
     let (result, found, _) = diagnosis.only("shop");
@@ -306,7 +307,7 @@ fn a_rehearsal_that_was_left_behind_is_a_problem() {
 
 #[test]
 fn a_shop_that_leads_to_its_own_room_is_guarded() {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port().unwrap();
     let door: &'static str =
         Box::leak(format!("302 Found\r\nLocation: http://localhost:{port}/beekeeper").into_boxed_str());
     let room = Local::start(&["--shop", &shop(door, door), "--port", &port.to_string()]);
@@ -319,7 +320,7 @@ fn a_shop_that_leads_to_its_own_room_is_guarded() {
 #[test]
 fn a_room_that_nobody_reaches_at_its_url_is_a_problem() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let room = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let room = free_port().unwrap().to_string();
     let url = format!("https://{closed}");
     let shop = shop("403 Forbidden", "403 Forbidden");
     let room_here = Local::start(&["--shop", &shop, "--url", &url, "--port", &room]);
@@ -394,7 +395,7 @@ impl SecureSite {
         let made =
             openssl.output().unwrap_or_else(|error| panic!("{error}; on Debian: apt-get install openssl"));
         assert!(made.status.success(), "{}", text(&made.stderr));
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port().unwrap();
         let mut serve = Command::new("openssl");
         serve.args(["s_server", "-quiet", "-www", "-cert", "certificate.pem", "-key", "key.pem", "-accept"]);
         serve.arg(format!("127.0.0.1:{port}")).current_dir(folder.path());

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{iter, thread};
 
-use emulators::{Nginx, console};
+use emulators::{Nginx, console, free_port};
 use http_contract::{Client, HttpAnswer, Order, RoomUnderTest};
 use pass::{GuardName, GuardReport};
 
@@ -542,7 +542,7 @@ fn visit(nginx: &Nginx, address: &str, path: &str, more: &[&str]) -> String {
 
 /// A room behind a web server, and its port.
 fn behind() -> (Local, u16) {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port().unwrap();
     (Local::start(&[BEHIND, &["--port", &port.to_string()]].concat()), port)
 }
 
@@ -659,7 +659,7 @@ pub(crate) fn is_reported(room: &Local) -> bool {
 #[test]
 #[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
 fn behind_nginx_a_room_with_a_limit_hears_its_guard() {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port().unwrap();
     let extra = ["--port", &port.to_string(), "--active-visitors", "50"];
     let room = Local::start(&[BEHIND, &extra].concat());
     let nginx = nginx(port);

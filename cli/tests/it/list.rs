@@ -3,6 +3,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use emulators::free_port;
 use http_contract::Client;
 use rexpect::session::spawn_command;
 use serde_json::{Value, json};
@@ -25,8 +26,8 @@ fn rooms_here_and_configured_rooms_are_listed() {
     home.write("spring-sale", SALE);
     home.write("broken", "rate = 0");
     drop(Local::start_at_home(&home, "ale").interrupt());
-    // A port that the system chooses has five digits.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    // It has five digits.
+    let port = free_port().unwrap();
     let flags = ["--url", "https://wait.example", "--port", &port.to_string()];
     let brew = Local::start_at_home_with(&home, "brew", &flags);
     home.printed(&["pause", "brew", "--local"]);

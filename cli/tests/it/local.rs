@@ -3,7 +3,7 @@
 use std::process::Output;
 use std::time::Duration;
 
-use emulators::console;
+use emulators::{console, free_port};
 use http_contract::{Client, Order, RoomUnderTest};
 use rexpect::process::{Signal, WaitStatus};
 
@@ -60,7 +60,7 @@ fn behind_https_its_cookies_are_for_https() {
     let plain = Client::new(&room.base(), "demo").get("/beekeeper");
     assert!(plain.header("set-cookie").unwrap().contains("SameSite=Lax"));
     let (directory, _) = room.interrupt();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port().unwrap();
     let behind = ["--url", "https://wait.example/q", "--port", &port.to_string()];
     let room = Local::start_in(directory, &[&behind[..], &shop].concat());
     assert_eq!(room.base(), "https://wait.example/q");
@@ -428,9 +428,7 @@ fn whoever_leaves_out_local_for_a_room_with_a_file_is_told() {
 
 #[test]
 fn a_shop_that_is_the_room_itself_is_refused() {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = free.local_addr().unwrap().port().to_string();
-    drop(free);
+    let port = free_port().unwrap().to_string();
     let public = ["--url", "https://wait.example/queue"];
     for (shop, url) in [
         (format!("http://localhost:{port}/beekeeper"), &[][..]),

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use emulators::console;
+use emulators::{console, free_port};
 use http_contract::Client;
 
 use crate::support::{Local, operate, text};
@@ -79,7 +79,7 @@ fn a_public_room_has_no_preview() {
     let room = Local::start(&[]);
     assert_eq!(Client::new(&room.url, "demo").get("/preview/").status, 200);
     let (directory, _) = room.interrupt();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port().unwrap();
     let room = Local::start_in(directory, &["--url", "https://wait.example", "--port", &port.to_string()]);
     let behind = Client::new(&format!("http://127.0.0.1:{port}"), "demo");
     assert_eq!(behind.get("/preview/").status, 404);

@@ -2,21 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use emulators::Caddy;
+use emulators::{Caddy, free_port};
 use http_contract::Client;
 
 use super::fixture::{Guard, cookie, issuer, pass, room};
 
 const CADDY: &str = include_str!("../../../../docs/guard/Caddyfile");
 
-fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
 /// Caddy with the shipped configuration, in front of the guard on this port. The shop is a site of Caddy itself, which says what
 /// it was told of the visitor.
 fn caddy(guard: u16) -> Caddy {
-    let shop = free_port();
+    let shop = free_port().unwrap();
     let says = "shop {uri} subject=[{header.X-Beekeeper-Subject}] number=[{header.X-Beekeeper-Number}{header.X_Beekeeper_Number}] upgrade=[{header.Upgrade}]";
     let thanks = "\theader /thanks Beekeeper-Session end\n\theader /thanks Set-Cookie basket=\n";
     let told = "[{header.X-Beekeeper-End-Cookie}]";

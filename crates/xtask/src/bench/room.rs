@@ -1,13 +1,13 @@
 //! Measures the room on one machine beside nginx, and beside another revision of itself.
 
 use std::fs;
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use emulators::free_port;
 use emulators::workspace::target;
 
 use super::bench_room::{order, start_room, start_room_with};
@@ -131,7 +131,7 @@ fn straight_in(table: &mut BenchTable, program: &Path, data: &Path) -> Result<()
 
 /// `join` is the room's answer to somebody who joins.
 fn start_nginx(scratch: &Path, join: &str) -> Result<(BenchServer, String)> {
-    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let port = free_port()?;
     let scratch_path = scratch.display();
     let location = header(join, "location").next().context("the room sent the newcomer nowhere")?;
     let cookies: String =

@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use emulators::workspace;
+use emulators::{free_port, workspace};
 
 use crate::container::{Container, copy};
 use crate::crowd::Crowd;
-use crate::topology::free_port;
 
 /// The program and the unit of the commit before the first release.
 fn before() -> PathBuf {
@@ -56,7 +55,7 @@ fn a_visitor_walks_through_a_room_that_apt_installed() {
         "nothing starts before it is configured"
     );
 
-    let port = free_port();
+    let port = free_port().unwrap();
     let ours = configure(&container, port);
     container.run("systemctl enable --now beekeeper");
     until_it_answers(&container);
@@ -93,7 +92,7 @@ fn ten_thousand_in_line_outlive_an_upgrade() {
     copy(&before(), &container, "/opt/before.deb");
     copy(&this_release(), &container, "/opt/beekeeper.deb");
     container.run("apt-get install --yes /opt/before.deb");
-    let port = free_port();
+    let port = free_port().unwrap();
     let ours = configure(&container, port);
     // The version before had its flags in the unit.
     let flags = format!(

@@ -1,14 +1,13 @@
 //! What `docker compose up` starts, as processes of this machine: the program of this release and Caddy, with the shipped commands.
 
 use std::fs::File;
-use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use emulators::{Caddy, ScriptServer, workspace};
+use emulators::{Caddy, ScriptServer, free_port, workspace};
 
 use crate::installer::{Machine, Said, on_path};
 use crate::releases::Releases;
@@ -21,10 +20,6 @@ const TRY: &str = include_str!("../../../../../infra/release/compose/compose.ove
 
 /// The guard asks every ten seconds for a room that was not there yet.
 const PATIENCE: Duration = Duration::from_mins(1);
-
-pub(crate) fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
-}
 
 /// The command of a service, one argument a line.
 fn command_of(compose: &str, service: &str) -> Vec<String> {
@@ -42,8 +37,10 @@ fn list_after(text: &str, after: &str, key: &str) -> Vec<String> {
 /// A service with the command that is shipped, except what depends on the machine.
 fn start(name: &str, program: &Path, here: &[(&str, String)]) -> ScriptServer {
     ScriptServer::start(name, program, |command, port| {
-        let own =
-            [("0.0.0.0:9180", format!("127.0.0.1:{}", free_port())), ("/var/lib/beekeeper", name.to_owned())];
+        let own = [
+            ("0.0.0.0:9180", format!("127.0.0.1:{}", free_port().unwrap())),
+            ("/var/lib/beekeeper", name.to_owned()),
+        ];
         let listens = ["0.0.0.0:8080", "0.0.0.0:8090"].map(|at| (at, format!("127.0.0.1:{port}")));
         for argument in command_of(TRY, name) {
             let changes = here.iter().chain(&own).chain(&listens);
@@ -71,7 +68,7 @@ fn a_visitor_waits_and_enters_the_shop() {
     let machine = Machine::with(&["curl"]);
     assert!(machine.install(&Releases::of_this_build(), &[]).well);
     let program = machine.program();
-    let [wait, shop] = [free_port(), free_port()].map(|port| format!("http://127.0.0.1:{port}"));
+    let [wait, shop] = [(); 2].map(|()| format!("http://127.0.0.1:{}", free_port().unwrap()));
     let here = [
         ("http://wait.localhost", wait.clone()),
         ("http://shop.localhost", shop.clone()),
@@ -82,7 +79,7 @@ fn a_visitor_waits_and_enters_the_shop() {
     let pages = workspace::root().join("infra/release/compose/shop");
     let pages = format!(
         "http://127.0.0.1:{} {{\n\troot * {}\n\ttemplates\n\tfile_server\n}}",
-        free_port(),
+        free_port().unwrap(),
         pages.display()
     );
     let shop_itself = pages.split(' ').next().unwrap().to_owned();
