@@ -15,7 +15,7 @@ use emulators::{Nginx, console, free_port};
 use http_contract::{Client, HttpAnswer, Order, RoomUnderTest};
 use pass::{GuardName, GuardReport};
 
-use crate::support::{Local, eventually, operate, text};
+use crate::support::{Local, eventually, header, operate, status, text};
 
 const NGINX: &str = include_str!("../../../docs/hosting/nginx.conf");
 const SERVICE: &str = include_str!("../../../docs/hosting/beekeeper.service");
@@ -546,14 +546,6 @@ fn behind() -> (Local, u16) {
     (Local::start(&[BEHIND, &["--port", &port.to_string()]].concat()), port)
 }
 
-fn status(answer: &str) -> &str {
-    answer.split(' ').nth(1).unwrap_or_default()
-}
-
-fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
-    answer.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).map(str::trim_end)
-}
-
 fn place(answer: &str) -> String {
     header(answer, "set-cookie").unwrap_or_else(|| panic!("{answer}")).split(';').next().unwrap().into()
 }
@@ -599,7 +591,7 @@ fn behind_nginx_each_address_has_its_own_limit() {
     let mut plain = Command::new("curl");
     plain.args(["--silent", "--include", &format!("http://127.0.0.1:{}/beekeeper?x=1", nginx.http_port())]);
     let redirected = succeeds(&mut plain, "on Debian: apt-get install curl");
-    assert_eq!(header(&redirected, "Location"), Some("https://wait.example/beekeeper?x=1"), "{redirected}");
+    assert_eq!(header(&redirected, "location"), Some("https://wait.example/beekeeper?x=1"), "{redirected}");
 
     let log = fs::read_to_string(nginx.folder().join("access.log")).unwrap();
     assert!(log.contains("GET /beekeeper 429") && !log.contains("/polling"), "{log}");

@@ -436,6 +436,17 @@ pub(crate) fn operate(directory: &Path, arguments: &[&str]) -> Output {
     Command::new(BEEKEEPER).args(arguments).arg("--data").arg(directory).output().unwrap()
 }
 
+/// The status of an answer with its head, as curl prints it.
+pub(crate) fn status(answer: &str) -> &str {
+    answer.split(' ').nth(1).unwrap_or_default()
+}
+
+/// A header of such an answer.
+pub(crate) fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines = answer.lines().filter_map(|line| line.split_once(": "));
+    lines.find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim_end())
+}
+
 /// The output of a program whose reader is gone.
 pub(crate) fn closed_pipe() -> PipeWriter {
     std::io::pipe().unwrap().1

@@ -8,7 +8,7 @@ use emulators::{Nginx, console};
 use http_contract::{Client, RoomUnderTest};
 
 use super::fixture::{Guard, issuer, pass, room};
-use crate::support::{Local, text};
+use crate::support::{Local, header, status, text};
 
 /// nginx with the shipped configuration, in front of the guard on this port. The shop says what it was told of the visitor.
 fn nginx(guard: u16) -> Nginx {
@@ -41,14 +41,6 @@ fn visit(nginx: &Nginx, path: &str, more: &[&str]) -> String {
     let output = curl.output().unwrap_or_else(|error| panic!("{error}; on Debian: apt-get install curl"));
     assert!(output.status.success(), "{}", text(&output.stderr));
     text(&output.stdout)
-}
-
-fn status(answer: &str) -> &str {
-    answer.split(' ').nth(1).unwrap_or_default()
-}
-
-fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
-    answer.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).map(str::trim_end)
 }
 
 fn set(answer: &str) -> String {
