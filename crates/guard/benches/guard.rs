@@ -11,7 +11,7 @@ use guard::{
 };
 use http::header::COOKIE;
 use http::{HeaderMap, Method};
-use pass::{Claims, KeyRing, Signer, TOKEN_USE, Verifier};
+use pass::{Claims, KeyRing, Signer, Verifier, fixture};
 
 const ROOM: &str = "https://wait.example";
 const NAME: &str = "sale";
@@ -26,8 +26,9 @@ async fn measure() {
     let room_keys = KeyRing::generate().unwrap();
     let signer = Signer::new(&room_keys.current).unwrap();
     let pass = |visitor: usize| {
-        let subject = format!("{visitor:064x}");
-        signer.sign(&claims(subject, moment.now)).unwrap()
+        let sub = format!("{visitor:064x}");
+        let claims = Claims { iss: ROOM.into(), aud: NAME.into(), sub, ..fixture::claims(moment.now) };
+        signer.sign(&claims).unwrap()
     };
     median("sign a pass", async || drop(black_box(pass(0)))).await;
 
@@ -80,21 +81,6 @@ async fn in_the_shop(visitors: u64, now: u64) -> MemorySessions {
         sessions.open(&subject, session, OneSession::Newest, now).await.unwrap();
     }
     sessions
-}
-
-fn claims(sub: String, now: u64) -> Claims {
-    Claims {
-        iss: ROOM.into(),
-        aud: NAME.into(),
-        sub,
-        queue_position: Some(4711),
-        window: None,
-        nonce: None,
-        token_use: TOKEN_USE.into(),
-        iat: now,
-        nbf: now,
-        exp: now + 300,
-    }
 }
 
 fn request<'a>(target: &'a str, headers: &'a HeaderMap) -> GuardedRequest<'a> {

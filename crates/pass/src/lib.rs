@@ -19,6 +19,8 @@
 mod claims;
 mod discovery;
 mod error;
+#[cfg(any(test, feature = "fixtures"))]
+pub mod fixture;
 mod guard_report;
 mod jwks;
 mod key_record;

@@ -47,21 +47,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::{KeyRing, TOKEN_USE};
+    use crate::{KeyRing, fixture};
 
     fn claims() -> Claims {
-        Claims {
-            iss: "https://room.example".into(),
-            aud: "sale".into(),
-            sub: "visitor".into(),
-            queue_position: None,
-            window: None,
-            nonce: None,
-            token_use: TOKEN_USE.into(),
-            iat: 1,
-            nbf: 1,
-            exp: 301,
-        }
+        Claims { queue_position: None, ..fixture::claims(1) }
     }
 
     #[test]

@@ -82,25 +82,14 @@ mod tests {
     use std::sync::LazyLock;
 
     use super::*;
-    use crate::{KeyRing, Signer};
+    use crate::{KeyRing, Signer, fixture};
 
     const NOW: u64 = 1_800_000_000;
 
     static KEYS: LazyLock<KeyRing> = LazyLock::new(|| KeyRing::generate().unwrap());
 
     fn claims() -> Claims {
-        Claims {
-            iss: "https://room.example/prod".into(),
-            aud: "sale".into(),
-            sub: "visitor".into(),
-            queue_position: Some(4711),
-            window: None,
-            nonce: None,
-            token_use: TOKEN_USE.into(),
-            iat: NOW,
-            nbf: NOW,
-            exp: NOW + 300,
-        }
+        fixture::claims(NOW)
     }
 
     fn signed(claims: &Claims) -> String {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use http_contract::Client;
-use pass::{Claims, Discovery, GuardReport, KeyRing, Signer, TOKEN_USE};
+use pass::{Claims, Discovery, GuardReport, KeyRing, Signer, fixture};
 use tempfile::TempDir;
 
 use super::fixture::{Guard, cookie};
@@ -91,18 +91,12 @@ impl TestRoom {
     }
 
     fn pass(&self, visitor: &str, window: u64) -> String {
-        let now = millis() / 1000;
         let claims = Claims {
             iss: self.url.clone(),
             aud: "demo".into(),
             sub: visitor.into(),
-            queue_position: Some(1),
             window: Some(window),
-            nonce: None,
-            token_use: TOKEN_USE.into(),
-            iat: now,
-            nbf: now,
-            exp: now + 300,
+            ..fixture::claims(millis() / 1000)
         };
         Signer::new(&self.keys.current).unwrap().sign(&claims).unwrap()
     }

@@ -8,7 +8,7 @@ use guard::{
 };
 use http::{HeaderMap, HeaderName, Method};
 use parking_lot::Mutex;
-use pass::{Claims, Jwks, KeyRing, Nonce, Signer, TOKEN_USE};
+use pass::{Claims, Jwks, KeyRing, Nonce, Signer};
 
 pub(crate) const ROOM: &str = "https://wait.example/prod";
 pub(crate) const DOOR: &str = "https://wait.example/prod/beekeeper";
@@ -146,18 +146,8 @@ impl Shop {
     }
 
     pub(crate) fn claims(&self, visitor: &str) -> Claims {
-        Claims {
-            iss: ROOM.into(),
-            aud: "sale".into(),
-            sub: visitor.into(),
-            queue_position: Some(4711),
-            window: None,
-            nonce: None,
-            token_use: TOKEN_USE.into(),
-            iat: self.now,
-            nbf: self.now,
-            exp: self.now + 3600,
-        }
+        let claims = pass::fixture::claims(self.now);
+        Claims { iss: ROOM.into(), sub: visitor.into(), exp: self.now + 3600, ..claims }
     }
 
     /// What the door gives to an admitted visitor.

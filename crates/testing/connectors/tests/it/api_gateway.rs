@@ -4,25 +4,14 @@ use std::collections::BTreeSet;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use pass::{Claims, Discovery, KeyRing, Signer, TOKEN_USE};
+use pass::{Claims, Discovery, KeyRing, Signer, fixture};
 use serde_json::Value;
 
 const ROOM: &str = "https://a1b2c3.execute-api.eu-central-1.amazonaws.com/prod";
 const NOW: u64 = 1_800_000_000;
 
 fn claims() -> Claims {
-    Claims {
-        iss: ROOM.into(),
-        aud: "sale".into(),
-        sub: "ab".repeat(32),
-        queue_position: Some(4711),
-        window: None,
-        nonce: None,
-        token_use: TOKEN_USE.into(),
-        iat: NOW,
-        nbf: NOW,
-        exp: NOW + 300,
-    }
+    Claims { iss: ROOM.into(), sub: "ab".repeat(32), ..fixture::claims(NOW) }
 }
 
 fn part(pass: &str, at: usize) -> Value {

@@ -12,7 +12,7 @@ use guard::{
 };
 use http::{HeaderMap, Method};
 use http_contract::Client;
-use pass::{Claims, KeyRing, Signer, TOKEN_USE};
+use pass::{Claims, KeyRing, Signer, fixture};
 use serde_json::json;
 
 /// Serves the files of its folder.
@@ -83,18 +83,7 @@ fn serve_keys(keys: &KeyRing) -> ScriptServer {
 
 fn pass(keys: &KeyRing, room: &str, name: &str) -> String {
     let now = now();
-    let claims = Claims {
-        iss: room.into(),
-        aud: name.into(),
-        sub: "visitor".into(),
-        queue_position: Some(4711),
-        window: None,
-        nonce: None,
-        token_use: TOKEN_USE.into(),
-        iat: now,
-        nbf: now,
-        exp: now + 3600,
-    };
+    let claims = Claims { iss: room.into(), aud: name.into(), exp: now + 3600, ..fixture::claims(now) };
     Signer::new(&keys.current).unwrap().sign(&claims).unwrap()
 }
 
