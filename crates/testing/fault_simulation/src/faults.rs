@@ -139,22 +139,14 @@ pub enum InjectedFault {
 }
 
 /// Decides which fault each call gets, and how long the call takes.
-pub trait FaultInjector: Send {
-    fn next(&mut self, call: PortCall) -> (InjectedFault, Duration);
-}
-
-impl<F: FnMut(PortCall) -> (InjectedFault, Duration) + Send> FaultInjector for F {
-    fn next(&mut self, call: PortCall) -> (InjectedFault, Duration) {
-        self(call)
-    }
-}
+pub type FaultInjector = Box<dyn FnMut(PortCall) -> (InjectedFault, Duration) + Send>;
 
 /// Ports with injected faults. Records what really happened in [`Observations`].
 #[derive(Clone)]
 pub struct FaultyPorts<S> {
     inner: S,
     clock: SimClock,
-    injector: Arc<Mutex<dyn FaultInjector>>,
+    injector: Arc<Mutex<FaultInjector>>,
     observations: Arc<Mutex<Observations>>,
     delivered: Arc<Mutex<Vec<Delivery>>>,
 }
@@ -169,7 +161,7 @@ impl<S: Sync> FaultyPorts<S> {
     pub fn new(
         inner: S,
         clock: SimClock,
-        injector: Arc<Mutex<dyn FaultInjector>>,
+        injector: Arc<Mutex<FaultInjector>>,
         observations: Arc<Mutex<Observations>>,
     ) -> Self {
         Self { inner, clock, injector, observations, delivered: Arc::default() }
@@ -192,7 +184,7 @@ impl<S: Sync> FaultyPorts<S> {
         call: PortCall,
         work: impl Future<Output = PortResult<T>> + Send,
     ) -> PortResult<(T, InjectedFault)> {
-        let (fault, takes) = self.injector.lock().next(call);
+        let (fault, takes) = self.injector.lock()(call);
         let arrives = self.clock.now() + takes / 2;
         self.clock.sleep_until(arrives).await;
         let result = match fault {
@@ -212,37 +204,96 @@ impl<S: Sync> FaultyPorts<S> {
     }
 }
 
-impl<S: RoomReader> RoomReader for FaultyPorts<S> {
-    async fn room(&self) -> PortResult<Arc<Room>> {
-        self.call(PortCall::Room, self.inner.room()).await
-    }
-
-    async fn room_now(&self) -> PortResult<Arc<Room>> {
-        self.call(PortCall::Room, self.inner.room_now()).await
-    }
+/// Ports of which a call only gets its fault. The others are written out below.
+macro_rules! faulty {
+    ($($port:ident { $($kind:ident: $call:ident($($argument:ident: $type:ty),*) -> $answer:ty;)+ })+) => {
+        $(impl<S: $port> $port for FaultyPorts<S> {
+            $(async fn $call(&self, $($argument: $type),*) -> PortResult<$answer> {
+                self.call(PortCall::$kind, self.inner.$call($($argument),*)).await
+            })+
+        })+
+    };
 }
 
-impl<S: QuietSwitch> QuietSwitch for FaultyPorts<S> {
-    async fn set_quiet(&self, quiet: bool) -> PortResult<()> {
-        self.call(PortCall::SetQuiet, self.inner.set_quiet(quiet)).await
+faulty! {
+    RoomReader {
+        Room: room() -> Arc<Room>;
+        Room: room_now() -> Arc<Room>;
     }
-}
-
-impl<S: Rescheduling> Rescheduling for FaultyPorts<S> {
-    async fn reschedule(&self) -> PortResult<()> {
-        self.call(PortCall::Reschedule, self.inner.reschedule()).await
+    QuietSwitch {
+        SetQuiet: set_quiet(quiet: bool) -> ();
     }
-}
-
-impl<S: TicketCounter> TicketCounter for FaultyPorts<S> {
-    async fn lease(&self, count: u32) -> PortResult<u64> {
-        self.call(PortCall::LeaseTickets, self.inner.lease(count)).await
+    Rescheduling {
+        Reschedule: reschedule() -> ();
     }
-}
-
-impl<S: LineBack> LineBack for FaultyPorts<S> {
-    async fn join(&self, visitor: Place) -> PortResult<()> {
-        self.call(PortCall::Join, self.inner.join(visitor)).await
+    TicketCounter {
+        LeaseTickets: lease(count: u32) -> u64;
+    }
+    LineBack {
+        Join: join(visitor: Place) -> ();
+    }
+    LineLength {
+        CountWaiting: waiting() -> u64;
+        CountIssued: issued() -> IssuedTickets;
+        CountJoined: joined() -> Option<u64>;
+    }
+    Permits {
+        TakePermits: take_permits(of: DoorPermits, count: u32, by: PermitHolder) -> bool;
+    }
+    HelpCalls {
+        NoteCall: note_call(call: HelpCall) -> bool;
+        LookUp: call(code: HelpCode) -> Option<HelpCall>;
+    }
+    TurnoutCount {
+        NoteCame: note_came(visitor: Token, slice: SliceId) -> bool;
+        CountCame: turnout(ended: Window) -> Turnout;
+        KeepTurnout: keep_turnout(turnout: Option<Turnout>) -> ();
+    }
+    GuardReports {
+        KeepReport: keep_report(report: KeptReport) -> ();
+    }
+    ActiveVisitors {
+        Reports: reports() -> Vec<KeptReport>;
+        CountWindows: window_admissions(since: Timestamp) -> Vec<WindowAdmissions>;
+        KeepWhileFull: keep_while_full(lately: Option<Rate>) -> ();
+    }
+    NewcomerCount {
+        CountNewcomers: count_newcomers(slot: Timestamp, count: u32) -> ();
+        Newcomers: newcomers() -> Vec<CountedSlot>;
+        ForgetNewcomers: forget_newcomers(before: Timestamp) -> ();
+    }
+    Plans {
+        RecentPlans: recent() -> Vec<PlanRecord>;
+        WritePlan: write(plan: Plan) -> bool;
+    }
+    Slices {
+        Take: take(slice: SliceId, consumer_run: ConsumerRun) -> Taken;
+        Record: record(slice: SliceId, progress: SliceProgress) -> ();
+    }
+    LineStatusReader {
+        Status: line_status(room: &Room) -> LineStatus;
+    }
+    MinuteLog {
+        History: note(totals: LineTotals) -> ();
+        History: note_wait(at: Timestamp, wait: Duration) -> ();
+        History: longest_wait(since: Timestamp) -> Option<Duration>;
+        History: minutes(since: Timestamp) -> Vec<MinuteRecord>;
+    }
+    KeyBoard {
+        Keys: key_record() -> KeyRecord;
+    }
+    Keys {
+        PublishKeys: publish_keys(record: KeyRecord) -> bool;
+        SecretKeys: secret_keys(number: u64) -> Option<SecretKeys>;
+        SecretKeys: create_secret_keys(number: u64, first: SecretKeys) -> SecretKeys;
+    }
+    ThrottleStore {
+        Throttle: recall() -> ThrottleMemory;
+        Throttle: remember(memory: ThrottleMemory) -> bool;
+        Throttle: hold(rate: Option<Rate>) -> ();
+    }
+    Dispatch {
+        Send: send(slice: Slice) -> ();
     }
 }
 
@@ -291,84 +342,6 @@ impl<S: LineFront> LineFront for FaultyPorts<S> {
 
     async fn bury(&self, receipt: Receipt, body: String) -> PortResult<()> {
         self.call(PortCall::Remove, self.inner.bury(receipt, body)).await
-    }
-}
-
-impl<S: LineLength> LineLength for FaultyPorts<S> {
-    async fn waiting(&self) -> PortResult<u64> {
-        self.call(PortCall::CountWaiting, self.inner.waiting()).await
-    }
-
-    async fn issued(&self) -> PortResult<IssuedTickets> {
-        self.call(PortCall::CountIssued, self.inner.issued()).await
-    }
-
-    async fn joined(&self) -> PortResult<Option<u64>> {
-        self.call(PortCall::CountJoined, self.inner.joined()).await
-    }
-}
-
-impl<S: Permits> Permits for FaultyPorts<S> {
-    async fn take_permits(&self, of: DoorPermits, count: u32, by: PermitHolder) -> PortResult<bool> {
-        self.call(PortCall::TakePermits, self.inner.take_permits(of, count, by)).await
-    }
-}
-
-impl<S: HelpCalls> HelpCalls for FaultyPorts<S> {
-    async fn note_call(&self, call: HelpCall) -> PortResult<bool> {
-        self.call(PortCall::NoteCall, self.inner.note_call(call)).await
-    }
-
-    async fn call(&self, code: HelpCode) -> PortResult<Option<HelpCall>> {
-        self.call(PortCall::LookUp, self.inner.call(code)).await
-    }
-}
-
-impl<S: TurnoutCount> TurnoutCount for FaultyPorts<S> {
-    async fn note_came(&self, visitor: Token, slice: SliceId) -> PortResult<bool> {
-        self.call(PortCall::NoteCame, self.inner.note_came(visitor, slice)).await
-    }
-
-    async fn turnout(&self, ended: Window) -> PortResult<Turnout> {
-        self.call(PortCall::CountCame, self.inner.turnout(ended)).await
-    }
-
-    async fn keep_turnout(&self, turnout: Option<Turnout>) -> PortResult<()> {
-        self.call(PortCall::KeepTurnout, self.inner.keep_turnout(turnout)).await
-    }
-}
-
-impl<S: GuardReports> GuardReports for FaultyPorts<S> {
-    async fn keep_report(&self, report: KeptReport) -> PortResult<()> {
-        self.call(PortCall::KeepReport, self.inner.keep_report(report)).await
-    }
-}
-
-impl<S: ActiveVisitors> ActiveVisitors for FaultyPorts<S> {
-    async fn reports(&self) -> PortResult<Vec<KeptReport>> {
-        self.call(PortCall::Reports, self.inner.reports()).await
-    }
-
-    async fn window_admissions(&self, since: Timestamp) -> PortResult<Vec<WindowAdmissions>> {
-        self.call(PortCall::CountWindows, self.inner.window_admissions(since)).await
-    }
-
-    async fn keep_while_full(&self, lately: Option<Rate>) -> PortResult<()> {
-        self.call(PortCall::KeepWhileFull, self.inner.keep_while_full(lately)).await
-    }
-}
-
-impl<S: NewcomerCount> NewcomerCount for FaultyPorts<S> {
-    async fn count_newcomers(&self, slot: Timestamp, count: u32) -> PortResult<()> {
-        self.call(PortCall::CountNewcomers, self.inner.count_newcomers(slot, count)).await
-    }
-
-    async fn newcomers(&self) -> PortResult<Vec<CountedSlot>> {
-        self.call(PortCall::Newcomers, self.inner.newcomers()).await
-    }
-
-    async fn forget_newcomers(&self, before: Timestamp) -> PortResult<()> {
-        self.call(PortCall::ForgetNewcomers, self.inner.forget_newcomers(before)).await
     }
 }
 
@@ -431,26 +404,6 @@ impl<S: StockCount> StockCount for FaultyPorts<S> {
     }
 }
 
-impl<S: Plans> Plans for FaultyPorts<S> {
-    async fn recent(&self) -> PortResult<Vec<PlanRecord>> {
-        self.call(PortCall::RecentPlans, self.inner.recent()).await
-    }
-
-    async fn write(&self, plan: Plan) -> PortResult<bool> {
-        self.call(PortCall::WritePlan, self.inner.write(plan)).await
-    }
-}
-
-impl<S: Slices> Slices for FaultyPorts<S> {
-    async fn take(&self, slice: SliceId, consumer_run: ConsumerRun) -> PortResult<Taken> {
-        self.call(PortCall::Take, self.inner.take(slice, consumer_run)).await
-    }
-
-    async fn record(&self, slice: SliceId, progress: SliceProgress) -> PortResult<()> {
-        self.call(PortCall::Record, self.inner.record(slice, progress)).await
-    }
-}
-
 impl<S: StatusBoard> StatusBoard for FaultyPorts<S> {
     async fn reach(&self) -> PortResult<LineReach> {
         self.call(PortCall::Reach, self.inner.reach()).await
@@ -478,69 +431,5 @@ impl<S: StatusBoard> StatusBoard for FaultyPorts<S> {
             self.inner.publish_if_changed(status).await
         };
         self.call(PortCall::PublishIfChanged, publish).await
-    }
-}
-
-impl<S: LineStatusReader> LineStatusReader for FaultyPorts<S> {
-    async fn line_status(&self, room: &Room) -> PortResult<LineStatus> {
-        self.call(PortCall::Status, self.inner.line_status(room)).await
-    }
-}
-
-impl<S: MinuteLog> MinuteLog for FaultyPorts<S> {
-    async fn note(&self, totals: LineTotals) -> PortResult<()> {
-        self.call(PortCall::History, self.inner.note(totals)).await
-    }
-
-    async fn note_wait(&self, at: Timestamp, wait: Duration) -> PortResult<()> {
-        self.call(PortCall::History, self.inner.note_wait(at, wait)).await
-    }
-
-    async fn longest_wait(&self, since: Timestamp) -> PortResult<Option<Duration>> {
-        self.call(PortCall::History, self.inner.longest_wait(since)).await
-    }
-
-    async fn minutes(&self, since: Timestamp) -> PortResult<Vec<MinuteRecord>> {
-        self.call(PortCall::History, self.inner.minutes(since)).await
-    }
-}
-
-impl<S: KeyBoard> KeyBoard for FaultyPorts<S> {
-    async fn key_record(&self) -> PortResult<KeyRecord> {
-        self.call(PortCall::Keys, self.inner.key_record()).await
-    }
-}
-
-impl<S: Keys> Keys for FaultyPorts<S> {
-    async fn publish_keys(&self, record: KeyRecord) -> PortResult<bool> {
-        self.call(PortCall::PublishKeys, self.inner.publish_keys(record)).await
-    }
-
-    async fn secret_keys(&self, number: u64) -> PortResult<Option<SecretKeys>> {
-        self.call(PortCall::SecretKeys, self.inner.secret_keys(number)).await
-    }
-
-    async fn create_secret_keys(&self, number: u64, first: SecretKeys) -> PortResult<SecretKeys> {
-        self.call(PortCall::SecretKeys, self.inner.create_secret_keys(number, first)).await
-    }
-}
-
-impl<S: ThrottleStore> ThrottleStore for FaultyPorts<S> {
-    async fn recall(&self) -> PortResult<ThrottleMemory> {
-        self.call(PortCall::Throttle, self.inner.recall()).await
-    }
-
-    async fn remember(&self, memory: ThrottleMemory) -> PortResult<bool> {
-        self.call(PortCall::Throttle, self.inner.remember(memory)).await
-    }
-
-    async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {
-        self.call(PortCall::Throttle, self.inner.hold(rate)).await
-    }
-}
-
-impl<S: Dispatch> Dispatch for FaultyPorts<S> {
-    async fn send(&self, slice: Slice) -> PortResult<()> {
-        self.call(PortCall::Send, self.inner.send(slice)).await
     }
 }

@@ -46,7 +46,7 @@ pub struct World {
     pub disk: SimDisk,
     pub observations: Arc<Mutex<Observations>>,
     pub shop: SimShop,
-    injector: Arc<Mutex<ActiveInjector>>,
+    injector: Arc<Mutex<FaultInjector>>,
     rng: StdRng,
     first_room: Room,
     lead_time: Duration,
@@ -85,15 +85,6 @@ impl Dispatch for SentSlices {
     async fn send(&self, slice: Slice) -> PortResult<()> {
         self.0.lock().push(slice);
         Ok(())
-    }
-}
-
-/// The injector in use. A test may replace it at any time.
-struct ActiveInjector(Box<dyn FaultInjector>);
-
-impl FaultInjector for ActiveInjector {
-    fn next(&mut self, call: PortCall) -> (InjectedFault, Duration) {
-        self.0.next(call)
     }
 }
 
@@ -140,9 +131,7 @@ impl World {
             disk: SimDisk::default(),
             observations: Arc::default(),
             shop: SimShop::default(),
-            injector: Arc::new(Mutex::new(ActiveInjector(Box::new(|_| {
-                (InjectedFault::None, Duration::ZERO)
-            })))),
+            injector: Arc::new(Mutex::new(Box::new(|_| (InjectedFault::None, Duration::ZERO)))),
             rng: StdRng::seed_from_u64(seed),
             first_room: Room::new(settings, url, epoch),
             lead_time: ValveSchedule::LEAD_TIME_IN_ONE_PROCESS,
@@ -161,7 +150,7 @@ impl World {
         &mut self,
         injector: impl FnMut(PortCall) -> (InjectedFault, Duration) + Send + 'static,
     ) {
-        self.injector.lock().0 = Box::new(injector);
+        *self.injector.lock() = Box::new(injector);
     }
 
     pub fn clear_faults(&mut self) {
