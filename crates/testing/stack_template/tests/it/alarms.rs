@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use stack_template::Stack;
 use waitroom::throttle_rules::{MAX_FAILURES, SAMPLE_SIZE};
 
-use crate::choices::choosing;
+use crate::support::choosing;
 
 /// An alarm, the metrics that it watches (of what they are), and what its text says.
 type Rings = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);

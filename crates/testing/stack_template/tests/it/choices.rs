@@ -4,14 +4,7 @@ use cloud::Reservation;
 use serde_json::{Value, json};
 use stack_template::Stack;
 
-use crate::support::stack;
-
-const ROOM: [(&str, &str); 4] =
-    [("Room", "sale"), ("Title", "Sale"), ("Shop", "https://shop.example/sale"), ("Rate", "300")];
-
-pub(crate) fn choosing(chosen: &[(&str, &str)]) -> Stack {
-    Stack::with(&[&ROOM, chosen].concat()).unwrap()
-}
+use crate::support::{choosing, stack};
 
 /// Parameters, the resources that they add, and the other resources that they change.
 type Choice = (&'static [(&'static str, &'static str)], &'static [&'static str], &'static [&'static str]);

@@ -1,15 +1,12 @@
 //! The firewall: what its rules count, and what they do.
 
 use serde_json::{Value, json};
-use stack_template::Stack;
 
-use crate::support::stack;
+use crate::support::{choosing, stack};
 
 /// The rules of a room with these parameters.
 fn rules(chosen: &[(&str, &str)]) -> Vec<Value> {
-    let required = [("Room", "sale"), ("Title", "Sale"), ("Shop", "https://shop.example"), ("Rate", "1")];
-    let stack = Stack::with(&[&required, chosen].concat()).unwrap();
-    stack.properties("Firewall").unwrap()["Rules"].as_array().unwrap().clone()
+    choosing(chosen).properties("Firewall").unwrap()["Rules"].as_array().unwrap().clone()
 }
 
 /// The only rule.
@@ -75,8 +72,7 @@ fn the_firewall_leaves_the_answer_to_the_api() {
 #[test]
 fn an_edge_with_a_firewall_takes_no_visitor_around_it_by_ipv6() {
     let of = |firewall: &[(&str, &str)]| {
-        let required = [("Room", "sale"), ("Title", "Sale"), ("Shop", "https://shop.example"), ("Rate", "1")];
-        let stack = Stack::with(&[&required, firewall].concat()).unwrap();
+        let stack = choosing(firewall);
         let config = &stack.template["Resources"]["Distribution"]["Properties"]["DistributionConfig"];
         ["WebACLId", "IPV6Enabled"].map(|property| stack.resolve(&config[property]).unwrap())
     };

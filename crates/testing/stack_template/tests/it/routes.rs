@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 use stack_template::{ApiMethod, Rendered, Stack, TemplateRequest};
 use waitroom::WebUrl;
 
-use crate::choices::choosing;
-use crate::support::{asked, render, stack};
+use crate::support::{asked, choosing, render, stack};
 
 /// The key in API Gateway's definitions for every method that a path does not define.
 const ANY: &str = "x-amazon-apigateway-any-method";

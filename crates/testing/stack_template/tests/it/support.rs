@@ -13,26 +13,24 @@ pub(crate) const TOKEN: &str = "00112233445566778899aabbccddeeff";
 pub(crate) const OTHER: &str = "f0112233445566778899aabbccddeeff";
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
-static STACK: LazyLock<Stack> = LazyLock::new(|| {
-    let required =
-        [("Room", "sale"), ("Title", "Sale"), ("Shop", "https://shop.example/sale"), ("Rate", "300")];
-    Stack::with(&required).unwrap()
-});
+/// The parameters that every room needs.
+const ROOM: [(&str, &str); 4] =
+    [("Room", "sale"), ("Title", "Sale"), ("Shop", "https://shop.example/sale"), ("Rate", "300")];
+
+static STACK: LazyLock<Stack> = LazyLock::new(|| choosing(&[]));
 
 pub(crate) fn stack() -> &'static Stack {
     &STACK
 }
 
+/// A stack with these parameters too.
+pub(crate) fn choosing(chosen: &[(&str, &str)]) -> Stack {
+    Stack::with(&[&ROOM, chosen].concat()).unwrap()
+}
+
 /// A stack with the throttle.
 pub(crate) fn with_throttle() -> Stack {
-    let parameters = [
-        ("Room", "sale"),
-        ("Title", "Sale"),
-        ("Shop", "https://shop.example"),
-        ("Rate", "1"),
-        ("Throttling", "yes"),
-    ];
-    Stack::with(&parameters).unwrap()
+    choosing(&[("Throttling", "yes")])
 }
 
 pub(crate) fn route(path: &str) -> ApiMethod {
