@@ -8,142 +8,70 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate, with the crates that it may use.
-const MAY_USE: &[(&str, &[&str])] = &[
-    ("pass", &[]),
-    ("waitroom", &["pass"]),
-    ("guard", &["pass", "roots"]),
-    ("config", &["waitroom"]),
-    ("control", &["waitroom", "pass", "clock", "document"]),
+const MAY_USE: &[(&str, &str)] = &[
+    ("pass", ""),
+    ("waitroom", "pass"),
+    ("guard", "pass roots"),
+    ("config", "waitroom"),
+    ("control", "waitroom pass clock document"),
     // What services answer with, for a person.
-    ("document", &["waitroom", "page"]),
-    ("report", &["waitroom", "control", "document"]),
-    ("doctor", &["waitroom", "pass", "config", "clock", "control", "document", "page", "probe", "throttle"]),
+    ("document", "waitroom page"),
+    ("report", "waitroom control document"),
+    ("doctor", "waitroom pass config clock control document page probe throttle"),
     // Which rooms there are, and where.
-    ("rooms", &["waitroom", "config", "control", "document", "embedded", "page"]),
+    ("rooms", "waitroom config control document embedded page"),
     // The nginx of a shop's machine.
-    ("setup", &["waitroom", "doctor", "document", "emulators"]),
-    ("page", &["waitroom"]),
-    ("poll", &["waitroom"]),
-    ("producer", &["waitroom", "pass"]),
+    ("setup", "waitroom doctor document emulators"),
+    ("page", "waitroom"),
+    ("poll", "waitroom"),
+    ("producer", "waitroom pass"),
     // A room over HTTP, wherever it runs.
-    ("routes", &["waitroom", "pass", "poll", "producer"]),
-    ("trigger", &["waitroom"]),
-    ("consumer", &["waitroom"]),
-    ("throttle", &["waitroom"]),
+    ("routes", "waitroom pass poll producer"),
+    ("trigger", "waitroom"),
+    ("consumer", "waitroom"),
+    ("throttle", "waitroom"),
     // Adapters.
-    ("clock", &["waitroom"]),
-    ("probe", &["waitroom", "roots"]),
+    ("clock", "waitroom"),
+    ("probe", "waitroom roots"),
     // Whom TLS clients trust.
-    ("roots", &[]),
-    ("embedded", &["waitroom", "pass"]),
-    ("memory", &["waitroom", "pass"]),
-    ("aws", &["waitroom", "pass", "clock", "guard"]),
+    ("roots", ""),
+    ("embedded", "waitroom pass"),
+    ("memory", "waitroom pass"),
+    ("aws", "waitroom pass clock guard"),
     // Programs.
     (
         "server",
-        &[
-            "waitroom", "pass", "clock", "control", "page", "poll", "routes", "producer", "trigger",
-            "consumer", "throttle", "embedded", "guard",
-        ],
+        "waitroom pass clock control page poll routes producer trigger consumer throttle embedded guard",
     ),
     (
         "functions",
-        &[
-            "waitroom", "config", "clock", "probe", "page", "pass", "producer", "routes", "trigger",
-            "consumer", "throttle", "aws", "guard", "roots",
-        ],
+        "waitroom config clock probe page pass producer routes trigger consumer throttle aws guard roots",
     ),
     // What a room on AWS bears and costs. It needs no SDK, so every build may use it.
-    ("aws_model", &["waitroom", "config", "page"]),
+    ("aws_model", "waitroom config page"),
     // A room and its crowd on a virtual clock.
-    (
-        "simulation",
-        &[
-            "waitroom",
-            "pass",
-            "config",
-            "page",
-            "trigger",
-            "consumer",
-            "throttle",
-            "memory",
-            "aws_model",
-            "document",
-        ],
-    ),
-    (
-        "rehearsal",
-        &["waitroom", "pass", "config", "control", "document", "page", "aws_model", "simulation", "roots"],
-    ),
-    (
-        "cloud",
-        &[
-            "waitroom",
-            "config",
-            "clock",
-            "control",
-            "doctor",
-            "document",
-            "probe",
-            "page",
-            "throttle",
-            "aws",
-            "aws_model",
-            "roots",
-        ],
-    ),
+    ("simulation", "waitroom pass config page trigger consumer throttle memory aws_model document"),
+    ("rehearsal", "waitroom pass config control document page aws_model simulation roots"),
+    ("cloud", "waitroom config clock control doctor document probe page throttle aws aws_model roots"),
     (
         "beekeeper",
-        &[
-            "waitroom",
-            "pass",
-            "config",
-            "clock",
-            "control",
-            "doctor",
-            "document",
-            "probe",
-            "page",
-            "rehearsal",
-            "report",
-            "rooms",
-            "embedded",
-            "server",
-            "setup",
-            "guard",
-            "cloud",
-            "aws_model",
-            "simulation",
-            "roots",
-        ],
+        "waitroom pass config clock control doctor document probe page rehearsal report rooms embedded server \
+         setup guard cloud aws_model simulation roots",
     ),
     // Testing.
-    ("port_contracts", &["waitroom", "pass"]),
-    ("http_contract", &["waitroom", "control"]),
+    ("port_contracts", "waitroom pass"),
+    ("http_contract", "waitroom control"),
     (
         "fault_simulation",
-        &[
-            "waitroom",
-            "pass",
-            "clock",
-            "page",
-            "producer",
-            "trigger",
-            "consumer",
-            "throttle",
-            "embedded",
-            "memory",
-            "simulation",
-            "emulators",
-        ],
+        "waitroom pass clock page producer trigger consumer throttle embedded memory simulation emulators",
     ),
-    ("emulators", &[]),
-    ("connectors", &["pass", "emulators"]),
-    ("frozen_names", &[]),
-    ("installed", &[]),
-    ("stack_template", &["cloud", "emulators"]),
-    ("deployed_rooms", &["waitroom", "aws_model", "clock", "control", "aws", "http_contract", "emulators"]),
-    ("xtask", &["emulators"]),
+    ("emulators", ""),
+    ("connectors", "pass emulators"),
+    ("frozen_names", ""),
+    ("installed", ""),
+    ("stack_template", "cloud emulators"),
+    ("deployed_rooms", "waitroom aws_model clock control aws http_contract emulators"),
+    ("xtask", "emulators"),
 ];
 
 /// The dependencies that the domain may have: no runtime, no network, no store, no SDK.
@@ -181,7 +109,7 @@ fn crates_use_only_inner_crates() {
     );
     for (name, uses) in &dependencies {
         for used in uses.iter().filter(|used| dependencies.contains_key(*used)) {
-            assert!(known[name.as_str()].contains(&used.as_str()), "{name} may not use {used}");
+            assert!(known[name.as_str()].split(' ').any(|inner| inner == used), "{name} may not use {used}");
         }
     }
 }
