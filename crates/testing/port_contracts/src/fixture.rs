@@ -9,39 +9,15 @@ use waitroom::ports::{
 };
 use waitroom::{Room, Timestamp};
 
-/// All ports of a line.
-pub trait LinePorts: TicketCounter + LineBack + LineFront + LineLength {}
-
-impl<L: TicketCounter + LineBack + LineFront + LineLength> LinePorts for L {}
-
-/// All ports of a ledger.
-pub trait LedgerPorts:
-    RoomReader
-    + QuietSwitch
-    + Rescheduling
-    + Admissions
-    + Permits
-    + NewcomerCount
-    + StockCount
-    + HelpCalls
-    + HelpDesk
-    + Plans
-    + Slices
-    + StatusBoard
-    + LineStatusReader
-    + Keys
-    + KeyAdmin
-    + ThrottleStore
-    + AuditTrail
-    + EntryCount
-    + TurnoutCount
-    + ActiveVisitors
-    + MinuteLog
-{
+waitroom::used_ports! {
+    /// All ports of a line.
+    pub trait LinePorts: TicketCounter + LineBack + LineFront + LineLength
 }
 
-impl<L> LedgerPorts for L where
-    L: RoomReader
+waitroom::used_ports! {
+    /// All ports of a ledger.
+    pub trait LedgerPorts:
+        RoomReader
         + QuietSwitch
         + Rescheduling
         + Admissions
@@ -62,7 +38,6 @@ impl<L> LedgerPorts for L where
         + TurnoutCount
         + ActiveVisitors
         + MinuteLog
-{
 }
 
 /// A new room for one clause, and what a test needs beyond the ports.
