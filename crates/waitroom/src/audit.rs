@@ -430,6 +430,11 @@ mod tests {
         note.entry(3, Timestamp::from_millis(1000), &room(), &changed()).unwrap()
     }
 
+    fn state_change(before: &Room, after: &Room) -> AuditedChange {
+        let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
+        note.entry(1, OPENS, before, after).unwrap().change
+    }
+
     #[test]
     fn an_entry_says_from_what_to_what() {
         let rows = [
@@ -490,8 +495,7 @@ mod tests {
         let to = |change: &dyn Fn(&mut Room)| {
             let (before, mut after) = (changed(), changed());
             change(&mut after);
-            let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
-            note.entry(1, OPENS, &before, &after).unwrap().change
+            state_change(&before, &after)
         };
         let (moved, withdrawn) =
             (to(&|room| room.open_at(Timestamp::default())), to(&|room| room.turn(RoomState::Paused)));
@@ -505,11 +509,9 @@ mod tests {
         before.ends = Some(OPENS);
         (after.ends, after.closes, after.then_off) = (Some(OPENS), Some(OPENS), true);
         after.notice.text = "Sold out".parse().unwrap();
-        let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
-        let told = note.entry(1, OPENS, &before, &after).unwrap().change.to_string();
         let expected =
             r#"room: paused -> paused, closes 2027-03-05 11:00:00 UTC, then off, notice "Sold out""#;
-        assert_eq!(told, expected);
+        assert_eq!(state_change(&before, &after).to_string(), expected);
     }
 
     #[test]
@@ -519,8 +521,7 @@ mod tests {
         open.turn(RoomState::On);
         assert!(!ordered.reverted().unwrap().apply(&mut open), "the room is on again already");
         let before = Room { state: RoomState::Off, ..room() };
-        let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
-        let reverted = note.entry(1, OPENS, &before, &changed()).unwrap().change.reverted().unwrap();
+        let reverted = state_change(&before, &changed()).reverted().unwrap();
         assert!(reverted.apply(&mut open));
         assert_eq!(open.state, RoomState::Off);
         let mut paused = changed();
@@ -532,23 +533,22 @@ mod tests {
     fn a_stock_is_in_the_entry_and_is_taken_back_also_after_it_was_sold() {
         let mut selling = room();
         selling.sell(5000.try_into().unwrap());
-        let state = AuditNote::new(Author::new("anna"), AuditSubject::State);
-        let ordered = state.entry(1, OPENS, &room(), &selling).unwrap();
+        let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
+        let ordered = note.entry(1, OPENS, &room(), &selling).unwrap();
         assert_eq!(ordered.change.to_string(), "stock: none -> 5000");
         let json = serde_json::to_string(&ordered).unwrap();
         assert!(json.ends_with(r#""from":"on","to":"on","to_stock":{"size":5000,"order":1}}"#), "{json}");
         assert_eq!(serde_json::from_str::<AuditEntry>(&json).unwrap(), ordered);
         let mut again = Room { version: 7, ..selling.clone() };
         again.sell(5000.try_into().unwrap());
-        let corrected = state.entry(1, OPENS, &selling, &again).unwrap().change;
-        assert_eq!(corrected.to_string(), "stock: 5000 -> 5000 anew");
+        assert_eq!(state_change(&selling, &again).to_string(), "stock: 5000 -> 5000 anew");
 
         let mut told = selling.clone();
         told.notice.text = "Sold out".parse().unwrap();
-        let with_text = state.entry(1, OPENS, &room(), &told).unwrap().change;
-        assert_eq!(with_text.to_string(), r#"stock: none -> 5000, notice "Sold out""#);
+        let with_text = state_change(&room(), &told).to_string();
+        assert_eq!(with_text, r#"stock: none -> 5000, notice "Sold out""#);
         told.closes = Some(OPENS);
-        let withdrawn = state.entry(1, OPENS, &told, &room()).unwrap().change.to_string();
+        let withdrawn = state_change(&told, &room()).to_string();
         assert!(
             withdrawn.starts_with("room: on, stock 5000, closes "),
             "more goes than the stock: {withdrawn}"
@@ -570,9 +570,8 @@ mod tests {
     #[test]
     fn what_went_on_for_another_reason_stays_when_an_order_is_taken_back() {
         let taken_back = |before: &Room, after: &Room, mut now: Room| {
-            let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
-            let change = note.entry(1, OPENS, before, after).unwrap().change;
-            change.reverted().unwrap().apply(&mut now).then(|| now.standing())
+            let reverted = state_change(before, after).reverted().unwrap();
+            reverted.apply(&mut now).then(|| now.standing())
         };
         let mut selling = room();
         selling.sell(5000.try_into().unwrap());

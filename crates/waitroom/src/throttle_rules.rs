@@ -148,6 +148,8 @@ fn as_f64(count: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -212,41 +214,13 @@ mod tests {
         let baseline = Baseline::of(&around(100, 0)).unwrap();
         assert!((baseline.threshold() * 1000.0 - 130.779).abs() < 0.001);
         let wanted = Rate::new(1000).unwrap();
-        let minutes = [
-            (100, 1000),
-            (120, 1000),
-            (140, 500),
-            (190, 250),
-            (150, 125),
-            (128, 344),
-            (110, 508),
-            (105, 631),
-            (135, 316),
-            (120, 487),
-            (100, 616),
-            (100, 712),
-            (100, 784),
-            (100, 838),
-            (100, 879),
-            (100, 910),
-            (100, 933),
-            (100, 950),
-            (100, 963),
-            (100, 973),
-            (100, 980),
-            (100, 985),
-            (100, 989),
-            (100, 992),
-            (100, 994),
-            (100, 996),
-            (100, 997),
-            (100, 998),
-            (100, 999),
-            (100, 1000),
-            (100, 1000),
+        let means = [100, 120, 140, 190, 150, 128, 110, 105, 135, 120].into_iter().chain(iter::repeat(100));
+        let rates = [
+            1000, 1000, 500, 250, 125, 344, 508, 631, 316, 487, 616, 712, 784, 838, 879, 910, 933, 950, 963,
+            973, 980, 985, 989, 992, 994, 996, 997, 998, 999, 1000, 1000,
         ];
         let mut rate = wanted;
-        for (minute, (mean, expected)) in minutes.into_iter().enumerate() {
+        for (minute, (mean, expected)) in means.zip(rates).enumerate() {
             rate = Verdict::of(&around(mean, 0), Some(baseline)).next_rate(rate, wanted);
             assert_eq!(rate.get(), expected, "minute {minute}, mean {mean} ms");
         }
