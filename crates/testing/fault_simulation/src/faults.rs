@@ -138,6 +138,15 @@ pub enum InjectedFault {
     DeliveredAgain,
 }
 
+/// Every `nth` call of one kind.
+pub fn every(nth: u32, kind: PortCall) -> impl FnMut(PortCall) -> bool + Send {
+    let mut calls = 0;
+    move |call| {
+        calls += u32::from(call == kind);
+        call == kind && calls % nth == 0
+    }
+}
+
 /// Decides which fault each call gets, and how long the call takes.
 pub type FaultInjector = Box<dyn FnMut(PortCall) -> (InjectedFault, Duration) + Send>;
 

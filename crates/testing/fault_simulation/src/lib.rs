@@ -20,7 +20,7 @@ mod world;
 mod world_store;
 
 pub use disk::SimDisk;
-pub use faults::{FaultInjector, FaultyPorts, InjectedFault, PortCall};
+pub use faults::{FaultInjector, FaultyPorts, InjectedFault, PortCall, every};
 pub use observations::{Observations, SimOutcome};
 pub use order_tables::{OrderRow, OrderTable};
 pub use sequence::{Meanwhile, PollPace, SequenceReport, SequenceRun, SimCrowd};

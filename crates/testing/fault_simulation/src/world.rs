@@ -115,6 +115,7 @@ fn keys_of_every_world(number: u64, proof: Option<ProofKey>) -> Result<SecretKey
 
 impl World {
     const MINUTE: Duration = Duration::from_mins(1);
+    const CALL_TAKES: Duration = Duration::from_millis(4);
 
     pub fn new(seed: u64, rate: u32) -> Self {
         let settings = Settings::new(
@@ -153,8 +154,13 @@ impl World {
         *self.injector.lock() = Box::new(injector);
     }
 
+    /// From now on this happens to these calls, and nothing to the others. Each of them takes a little while.
+    pub fn inject(&mut self, fault: InjectedFault, mut hits: impl FnMut(PortCall) -> bool + Send + 'static) {
+        self.set_faults(move |call| (if hits(call) { fault } else { InjectedFault::None }, Self::CALL_TAKES));
+    }
+
     pub fn clear_faults(&mut self) {
-        self.set_faults(|_| (InjectedFault::None, Duration::from_millis(4)));
+        self.inject(InjectedFault::None, |_| false);
     }
 
     /// Visitors wait in a line that behaves like this, and not in the store's own, which is in order.

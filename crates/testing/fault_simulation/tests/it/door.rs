@@ -90,9 +90,7 @@ fn a_visitor_who_cannot_join_gets_no_cookie() {
         InjectedFault::Refused(Fault::Busy),
         InjectedFault::Unconfirmed,
     ] {
-        world.set_faults(move |call| {
-            (if call == PortCall::Join { fault } else { InjectedFault::None }, Duration::ZERO)
-        });
+        world.inject(fault, |call| call == PortCall::Join);
         let error = world.request(&GET).unwrap_err();
         assert_eq!(error.to_string(), "could not Join");
     }
@@ -344,10 +342,7 @@ fn a_client_takes_only_as_many_new_places_as_its_limit_allows() {
         assert_eq!(world.limited_request(&request, Some(&LIMIT)).unwrap().status, status);
     }
     assert_eq!(taken(), 0, "nobody joined");
-    world.set_faults(|call| {
-        let refused = InjectedFault::Refused(Fault::Busy);
-        (if call == PortCall::Join { refused } else { InjectedFault::None }, Duration::ZERO)
-    });
+    world.inject(InjectedFault::Refused(Fault::Busy), |call| call == PortCall::Join);
     world.limited_request(&GET, Some(&LIMIT)).unwrap_err();
     assert_eq!(taken(), 0, "the place was not stored");
     world.clear_faults();
@@ -492,10 +487,7 @@ fn a_proof_behind_four_others_is_not_looked_at() {
 #[test]
 fn visitors_join_without_a_proof_while_the_key_cannot_be_read() {
     let mut world = world();
-    world.set_faults(|call| {
-        let refused = InjectedFault::Refused(Fault::Broken);
-        (if call == PortCall::Keys { refused } else { InjectedFault::None }, Duration::ZERO)
-    });
+    world.inject(InjectedFault::Refused(Fault::Broken), |call| call == PortCall::Keys);
     let (answer, _) = newcomer(&mut world);
     assert_eq!((answer.status, answer.set_proof), (302, None));
     world.clear_faults();
@@ -593,9 +585,8 @@ fn while_the_room_is_off_everybody_goes_straight_to_the_shop() {
     let cookies = both_cookies(&joined);
     assert_eq!(pass(&visit_with(&mut world, &cookies))["queue_position"], 1);
     assert_eq!(world.outcome().by_door, 1, "the visitor who was in line is recorded as admitted");
-    world.set_faults(|call| {
-        let broken = matches!(call, PortCall::Admit | PortCall::LookUp);
-        (if broken { InjectedFault::Refused(Fault::Broken) } else { InjectedFault::None }, Duration::ZERO)
+    world.inject(InjectedFault::Refused(Fault::Broken), |call| {
+        matches!(call, PortCall::Admit | PortCall::LookUp)
     });
     for cookies in [&cookies, &both_cookies(&other), &cookie] {
         pass(&visit_with(&mut world, cookies));

@@ -71,13 +71,7 @@ fn a_trigger_that_fails_when_it_ends_does_not_make_it_longer() {
     let mut world = releasing(3, 400);
     let until = until(&mut world);
     world.run(Duration::from_secs(50));
-    world.set_faults(|call| {
-        let fault = match call {
-            PortCall::WritePlan => InjectedFault::Refused(Fault::Busy),
-            _ => InjectedFault::None,
-        };
-        (fault, Duration::from_millis(4))
-    });
+    world.inject(InjectedFault::Refused(Fault::Busy), |call| call == PortCall::WritePlan);
     world.run(MINUTE);
     world.clear_faults();
     world.run(3 * MINUTE);

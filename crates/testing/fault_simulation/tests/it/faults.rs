@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fault_simulation::{InjectedFault, PortCall, World};
+use fault_simulation::{InjectedFault, PortCall, World, every};
 use waitroom::RoomState;
 use waitroom::ports::{Clock, Fault};
 
@@ -15,20 +15,6 @@ fn crowded() -> World {
     world.join(3000);
     world.run(Duration::from_secs(1));
     world
-}
-
-/// Injects a fault into every `nth` call of one kind.
-fn every(
-    nth: u32,
-    kind: PortCall,
-    fault: InjectedFault,
-) -> impl FnMut(PortCall) -> (InjectedFault, Duration) + Send {
-    let mut calls = 0;
-    move |call| {
-        calls += u32::from(call == kind);
-        let is_hit = call == kind && calls % nth == 0;
-        (if is_hit { fault } else { InjectedFault::None }, TAKES)
-    }
 }
 
 /// Ends the faults, empties the line, and checks that nobody was lost or admitted twice and no quota exceeded.
@@ -44,7 +30,7 @@ fn assert_nobody_is_lost(world: &mut World) {
 #[test]
 fn the_line_answers_empty_although_visitors_wait() {
     let mut world = crowded();
-    world.set_faults(every(2, PortCall::Receive, InjectedFault::EmptyLine));
+    world.inject(InjectedFault::EmptyLine, every(2, PortCall::Receive));
     world.run(3 * MINUTE);
     assert_eq!(world.outcome().windows()[&3], (600, 600), "an empty answer does not end a slice");
     assert_nobody_is_lost(&mut world);
@@ -53,7 +39,7 @@ fn the_line_answers_empty_although_visitors_wait() {
 #[test]
 fn an_admission_fails_with_busy() {
     let mut world = crowded();
-    world.set_faults(every(3, PortCall::Admit, InjectedFault::Refused(Fault::Busy)));
+    world.inject(InjectedFault::Refused(Fault::Busy), every(3, PortCall::Admit));
     world.run(3 * MINUTE);
     assert_eq!(world.outcome().windows()[&3], (600, 600), "the consumer retries");
     assert_nobody_is_lost(&mut world);
@@ -62,7 +48,7 @@ fn an_admission_fails_with_busy() {
 #[test]
 fn an_admission_fails_with_broken() {
     let mut world = crowded();
-    world.set_faults(every(7, PortCall::Admit, InjectedFault::Refused(Fault::Broken)));
+    world.inject(InjectedFault::Refused(Fault::Broken), every(7, PortCall::Admit));
     world.run(3 * MINUTE);
     assert_nobody_is_lost(&mut world);
 }
@@ -70,7 +56,7 @@ fn an_admission_fails_with_broken() {
 #[test]
 fn an_admission_is_written_but_not_confirmed() {
     let mut world = crowded();
-    world.set_faults(every(2, PortCall::Admit, InjectedFault::Unconfirmed));
+    world.inject(InjectedFault::Unconfirmed, every(2, PortCall::Admit));
     world.run(3 * MINUTE);
     let (released, _) = world.outcome().windows()[&3];
     // An admission that three attempts could not confirm counts against the quota, so that the quota is never
@@ -84,7 +70,7 @@ fn admissions_are_never_confirmed() {
     let mut world = World::new(11, 60);
     world.join(500);
     world.run(Duration::from_secs(5));
-    world.set_faults(every(1, PortCall::Admit, InjectedFault::Unconfirmed));
+    world.inject(InjectedFault::Unconfirmed, every(1, PortCall::Admit));
     world.run(3 * MINUTE);
     // The ledger has ten admissions more than the consumer knows. They count against the quota, and nobody is received
     // until the ledger answers again.
@@ -96,7 +82,7 @@ fn admissions_are_never_confirmed() {
 #[test]
 fn the_same_visitor_is_delivered_twice_in_one_batch() {
     let mut world = crowded();
-    world.set_faults(every(1, PortCall::Receive, InjectedFault::DeliveredTwice));
+    world.inject(InjectedFault::DeliveredTwice, every(1, PortCall::Receive));
     world.run(3 * MINUTE);
     assert_eq!(world.outcome().windows()[&3], (600, 600));
     assert_nobody_is_lost(&mut world);
@@ -107,7 +93,7 @@ fn the_same_visitor_is_delivered_again_and_to_another_slice() {
     let mut world = World::new(12, 3300);
     world.join(12_000);
     world.run(Duration::from_secs(1));
-    world.set_faults(every(2, PortCall::Receive, InjectedFault::DeliveredAgain));
+    world.inject(InjectedFault::DeliveredAgain, every(2, PortCall::Receive));
     world.run(3 * MINUTE);
     assert_eq!(world.outcome().windows()[&3], (3300, 3300));
     assert!(world.observations.lock().reports.iter().any(|(_, report)| report.dropped > 0));
@@ -117,7 +103,7 @@ fn the_same_visitor_is_delivered_again_and_to_another_slice() {
 #[test]
 fn removing_from_the_line_fails() {
     let mut world = crowded();
-    world.set_faults(every(2, PortCall::Remove, InjectedFault::Refused(Fault::Busy)));
+    world.inject(InjectedFault::Refused(Fault::Busy), every(2, PortCall::Remove));
     world.run(3 * MINUTE);
     assert_eq!(
         world.outcome().windows()[&3],
@@ -166,14 +152,9 @@ fn the_trigger_is_killed_between_plan_and_invocation() {
     world.run(Duration::from_secs(59));
     // The next plan is written, but no consumer is sent.
     let mut planned = false;
-    world.set_faults(move |call| {
+    world.inject(InjectedFault::Refused(Fault::Broken), move |call| {
         planned |= call == PortCall::WritePlan;
-        let fault = if planned && call == PortCall::Send {
-            InjectedFault::Refused(Fault::Broken)
-        } else {
-            InjectedFault::None
-        };
-        (fault, TAKES)
+        planned && call == PortCall::Send
     });
     world.run(Duration::from_secs(5));
     assert!(
@@ -193,9 +174,8 @@ fn a_plan_that_is_refused_for_twelve_seconds_is_retried_within_the_minute() {
     world.run(Duration::from_secs(58));
     let until = world.clock.now() + Duration::from_secs(12);
     let clock = world.clock.clone();
-    world.set_faults(move |call| {
-        let refused = call == PortCall::WritePlan && clock.now() < until;
-        (if refused { InjectedFault::Refused(Fault::Busy) } else { InjectedFault::None }, TAKES)
+    world.inject(InjectedFault::Refused(Fault::Busy), move |call| {
+        call == PortCall::WritePlan && clock.now() < until
     });
     world.run(Duration::from_secs(30));
     assert!(
@@ -257,7 +237,7 @@ fn a_consumer_runs_out_of_time() {
 #[test]
 fn the_settings_cannot_be_read() {
     let mut world = crowded();
-    world.set_faults(every(2, PortCall::Room, InjectedFault::Refused(Fault::Busy)));
+    world.inject(InjectedFault::Refused(Fault::Busy), every(2, PortCall::Room));
     world.run(3 * MINUTE);
     assert_nobody_is_lost(&mut world);
 }
@@ -284,7 +264,7 @@ fn taking_and_planning_fail_or_are_not_confirmed() {
     for call in [PortCall::Take, PortCall::CountWaiting, PortCall::WritePlan, PortCall::RecentPlans] {
         for fault in [InjectedFault::Refused(Fault::Busy), InjectedFault::Unconfirmed] {
             let mut world = crowded();
-            world.set_faults(every(2, call, fault));
+            world.inject(fault, every(2, call));
             world.run(3 * MINUTE);
             let released = world.outcome().released();
             assert!(released >= 600, "{call:?} {fault:?}: only {released}");
@@ -296,7 +276,7 @@ fn taking_and_planning_fail_or_are_not_confirmed() {
 #[test]
 fn a_slice_that_was_taken_without_an_answer_is_not_lost() {
     let mut world = crowded();
-    world.set_faults(every(2, PortCall::Take, InjectedFault::Unconfirmed));
+    world.inject(InjectedFault::Unconfirmed, every(2, PortCall::Take));
     world.run(3 * MINUTE);
     assert_eq!(world.outcome().windows()[&3], (600, 600));
     assert_nobody_is_lost(&mut world);
@@ -348,7 +328,7 @@ fn a_reset_does_not_lose_visitors_who_join_right_after_it() {
 #[test]
 fn a_busy_ticket_counter_delays_joins_and_fails_none() {
     let mut world = World::new(13, 600);
-    world.set_faults(every(1, PortCall::LeaseTickets, InjectedFault::Refused(Fault::Busy)));
+    world.inject(InjectedFault::Refused(Fault::Busy), every(1, PortCall::LeaseTickets));
     world.join(200);
     world.run(Duration::from_secs(1));
     assert_eq!(world.outcome().redirected, 0);
@@ -382,7 +362,7 @@ fn the_door_asks_a_visitor_to_come_again_after_three_seconds() {
 #[test]
 fn those_who_leave_before_the_first_report_count_for_how_far_the_line_is() {
     let mut world = World::new(15, 600);
-    world.set_faults(every(1, PortCall::Reach, InjectedFault::Refused(Fault::Busy)));
+    world.inject(InjectedFault::Refused(Fault::Busy), every(1, PortCall::Reach));
     world.join(30);
     world.run(Duration::from_secs(5));
     assert_eq!((world.outcome().released(), world.status().reached), (30, 0));
@@ -394,7 +374,7 @@ fn those_who_leave_before_the_first_report_count_for_how_far_the_line_is() {
 #[test]
 fn visitors_who_cannot_join_are_told_to_retry_without_a_cookie() {
     let mut world = World::new(14, 600);
-    world.set_faults(every(2, PortCall::Join, InjectedFault::Refused(Fault::Broken)));
+    world.inject(InjectedFault::Refused(Fault::Broken), every(2, PortCall::Join));
     world.join(200);
     world.run(Duration::from_secs(5));
     assert_eq!((world.outcome().redirected, world.outcome().told_to_retry), (100, 100));

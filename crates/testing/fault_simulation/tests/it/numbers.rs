@@ -73,10 +73,7 @@ fn a_minute_that_could_not_be_written_is_in_the_next_one() {
     let mut world = crowd(44, |world, part| {
         let fault =
             if part % 2 == 0 { InjectedFault::Refused(Fault::Busy) } else { InjectedFault::Unconfirmed };
-        let takes = Duration::from_millis(4);
-        world.set_faults(move |call| {
-            (if part % 6 < 4 && call == PortCall::History { fault } else { InjectedFault::None }, takes)
-        });
+        world.inject(fault, move |call| part % 6 < 4 && call == PortCall::History);
     });
     assert_numbers_agree(&mut world);
 }

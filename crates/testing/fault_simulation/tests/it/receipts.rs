@@ -24,13 +24,6 @@ fn crowded_over(line: LineBehaviour, rate: u32) -> World {
     world
 }
 
-/// These calls fail from now on, without an effect.
-fn refuse(world: &mut World, fault: Fault, refused: impl Fn(PortCall) -> bool + Send + 'static) {
-    world.set_faults(move |call| {
-        (if refused(call) { InjectedFault::Refused(fault) } else { InjectedFault::None }, TAKES)
-    });
-}
-
 /// Empties the line. Nobody is lost, nobody goes to the back, and nobody enters more than this many places after their turn.
 fn assert_all_enter_at_their_turn(world: &mut World, places: usize, what: &str) {
     world.clear_faults();
@@ -55,7 +48,7 @@ fn latest(order: &[u64]) -> usize {
 
 fn assert_nobody_enters_last(rate: u32, fault: Fault, minutes: u32, refused: fn(PortCall) -> bool) {
     let mut world = crowded(rate);
-    refuse(&mut world, fault, refused);
+    world.inject(InjectedFault::Refused(fault), refused);
     world.run(minutes * MINUTE);
     // A batch of each slice.
     let places = 10 * rate.div_ceil(1000) as usize;
@@ -84,10 +77,9 @@ fn nobody_enters_last_because_the_ledger_refuses_admissions_alone() {
 fn nobody_enters_last_because_the_ledger_refuses_some_admissions() {
     let mut world = crowded(600);
     let mut calls = 0;
-    world.set_faults(move |call| {
+    world.inject(InjectedFault::Refused(Fault::Busy), move |call| {
         calls += u32::from(call == PortCall::Admit);
-        let is_refused = call == PortCall::Admit && calls % 3 > 0;
-        (if is_refused { InjectedFault::Refused(Fault::Busy) } else { InjectedFault::None }, TAKES)
+        call == PortCall::Admit && calls % 3 > 0
     });
     let released = world.outcome().released();
     world.run(3 * MINUTE);
@@ -100,7 +92,7 @@ fn nobody_enters_last_because_the_ledger_refuses_some_admissions() {
 fn nobody_enters_last_in_a_line_that_is_out_of_order_anyway() {
     let disorder = 300;
     let mut world = crowded_over(LineBehaviour { disorder, ..Default::default() }, 600);
-    refuse(&mut world, Fault::Busy, |call| call == PortCall::Admit);
+    world.inject(InjectedFault::Refused(Fault::Busy), |call| call == PortCall::Admit);
     world.run(3 * MINUTE);
     assert_all_enter_at_their_turn(&mut world, 330, "300 places out of order");
 }
@@ -108,7 +100,7 @@ fn nobody_enters_last_in_a_line_that_is_out_of_order_anyway() {
 #[test]
 fn whom_a_consumer_keeps_is_not_released_in_a_pause() {
     let mut world = crowded(600);
-    refuse(&mut world, Fault::Busy, PortCall::writes);
+    world.inject(InjectedFault::Refused(Fault::Busy), PortCall::writes);
     world.run(20 * SECOND);
     world.change_room(|room| room.state = RoomState::Paused);
     world.run(3 * SECOND);
@@ -123,7 +115,7 @@ fn whom_a_consumer_keeps_is_not_released_in_a_pause() {
 #[test]
 fn whom_a_consumer_keeps_is_not_released_after_a_reset() {
     let mut world = crowded(600);
-    refuse(&mut world, Fault::Busy, |call| call == PortCall::Admit);
+    world.inject(InjectedFault::Refused(Fault::Busy), |call| call == PortCall::Admit);
     world.run(20 * SECOND);
     let released = world.outcome().released();
     world.reset("cd34");

@@ -65,13 +65,7 @@ fn whoever_runs_no_script_is_told_by_the_door_that_the_line_is_longer_than_what_
     let told = ask(&mut world, 49, true);
     let says = "People who can still enter: 20. Ahead of you: about 49.";
     assert!(told.status == 200 && told.body.contains(says) && told.set_cookie.is_none(), "{told:?}");
-    world.set_faults(|call| {
-        let fault = match call {
-            PortCall::Status => InjectedFault::Refused(Fault::Busy),
-            _ => InjectedFault::None,
-        };
-        (fault, Duration::from_millis(4))
-    });
+    world.inject(InjectedFault::Refused(Fault::Busy), |call| call == PortCall::Status);
     assert_eq!(ask(&mut world, 49, true).status, 302, "they are in line all the same");
 }
 

@@ -65,10 +65,7 @@ fn a_change_of_the_turnout_stops_nothing_where_the_trigger_cannot_start_itself()
     for lost in [false, true] {
         let world = World::new(5, RATE).with_lead_time_of_functions().with_scheduled_trigger();
         let mut world = oversubscribing(world, 50);
-        world.set_faults(move |call| match call {
-            PortCall::KeepTurnout if lost => (InjectedFault::Unconfirmed, Duration::from_millis(4)),
-            _ => (InjectedFault::None, Duration::from_millis(4)),
-        });
+        world.inject(InjectedFault::Unconfirmed, move |call| lost && call == PortCall::KeepTurnout);
         world.join(2500);
         minutes(&mut world, 14, 5, false);
         assert!(world.room().turnout.is_some());
