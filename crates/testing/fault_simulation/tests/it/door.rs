@@ -37,6 +37,11 @@ fn place(cookie: &str) -> Place {
     cookie.strip_prefix("bk_sale=").unwrap().parse().unwrap()
 }
 
+/// The place that an answer gives.
+fn place_set(answer: &DoorAnswer) -> Place {
+    place(answer.set_cookie.as_deref().expect("a place").split(';').next().unwrap())
+}
+
 fn visit_with(world: &mut World, cookie: &str) -> DoorAnswer {
     world.request(&DoorRequest { cookies: &[cookie], ..GET }).unwrap()
 }
@@ -146,8 +151,7 @@ fn a_visitor_who_was_overtaken_joins_again_with_the_same_token_if_it_is_theirs()
     pause(&mut world);
     let before = world.waiting();
     let answer = visit_with(&mut world, &cookie);
-    let rejoined: Place =
-        answer.set_cookie.as_deref().unwrap()[8..].split(';').next().unwrap().parse().unwrap();
+    let rejoined = place_set(&answer);
     assert_eq!(rejoined.token, lost.token);
     assert!(rejoined.ticket.get() > 6000, "at the back, so that an invented ticket gains nothing");
     assert_redirects_to_page(&answer, rejoined);
@@ -276,7 +280,7 @@ fn an_admission_of_a_room_that_was_off_lasts_only_for_the_way_to_the_shop() {
     assert!(is_to_shop(&visit_with(&mut world, &cookies)), "still on the way");
     world.run(5 * MINUTE);
     let late = visit_with(&mut world, &cookies);
-    let again = place(late.set_cookie.as_deref().unwrap().split(';').next().unwrap());
+    let again = place_set(&late);
     assert_redirects_to_page(&late, again);
     world.change_room(|room| room.state = RoomState::On);
     world.run(3 * MINUTE);
@@ -403,7 +407,7 @@ fn an_invented_place_that_was_overtaken_counts_as_a_new_one() {
     assert_eq!(world.waiting(), before, "beyond the limit, nobody joins");
     LIMIT.give_back();
     let rejoined = world.limited_request(&request, Some(&LIMIT)).unwrap();
-    let rejoined = place(rejoined.set_cookie.as_deref().unwrap().split(';').next().unwrap());
+    let rejoined = place_set(&rejoined);
     assert_ne!(rejoined.token, invented.token, "it may be somebody else's");
     assert_eq!(world.waiting(), before + 1);
 }
@@ -436,8 +440,7 @@ fn a_proven_place_that_was_overtaken_does_not_count_again() {
     }
     let request = DoorRequest { cookies: &[&cookies], ..GET };
     let rejoined = world.limited_request(&request, Some(&LIMIT)).unwrap();
-    let before = place(cookies.split(';').next().unwrap());
-    let place = place(rejoined.set_cookie.as_deref().unwrap().split(';').next().unwrap());
+    let (before, place) = (place_set(&answer), place_set(&rejoined));
     assert_eq!(place.token, before.token);
     assert!(place.ticket > before.ticket && rejoined.set_proof.is_some());
     assert_eq!(world.waiting(), 1);
@@ -453,8 +456,7 @@ fn while_the_room_is_off_a_proven_number_is_in_the_pass() {
     let ticket = place(&cookie).ticket.get();
     let cookies = both_cookies(&answer);
     let other = newcomer(&mut world).0;
-    world.change_room(|room| room.state = RoomState::Off);
-    world.run(Duration::from_secs(2));
+    turn_off(&mut world);
     let position = |world: &mut World, cookies: &str| {
         pass(&visit_with(world, cookies)).get("queue_position").and_then(serde_json::Value::as_u64)
     };
@@ -511,7 +513,7 @@ fn an_admitted_visitor_gets_a_new_pass_until_the_admission_expires() {
     assert!(second["iat"].as_u64() > claims["iat"].as_u64());
     world.run(Duration::from_hours(1));
     let late = visit_with(&mut world, &cookie);
-    assert_ne!(place(late.set_cookie.unwrap().split(';').next().unwrap()).token, place(&cookie).token);
+    assert_ne!(place_set(&late).token, place(&cookie).token);
 }
 
 #[test]
@@ -527,8 +529,7 @@ fn a_shop_gets_its_nonce_into_the_pass_if_it_is_one() {
     for other in ["", "short", "<script>alert(1)</script>", &"a".repeat(65)] {
         assert_eq!(nonce(other), None, "{other}");
     }
-    world.change_room(|room| room.state = RoomState::Off);
-    world.run(Duration::from_secs(2));
+    turn_off(&mut world);
     let request = DoorRequest { nonce: Some("c29tZS1ub25jZS0xMjM0NQ"), ..GET };
     let newcomer = world.request(&request).unwrap();
     assert_eq!(pass(&newcomer)["nonce"], "c29tZS1ub25jZS0xMjM0NQ", "also in a room that is off");
@@ -620,8 +621,7 @@ fn a_visitor_admitted_before_the_room_was_off_keeps_the_ticket_in_the_pass() {
     let mut world = world();
     let (_, cookie) = newcomer(&mut world);
     world.run(MINUTE);
-    world.change_room(|room| room.state = RoomState::Off);
-    world.run(Duration::from_secs(2));
+    turn_off(&mut world);
     assert_eq!(pass(&visit_with(&mut world, &cookie))["queue_position"], 1);
 }
 
@@ -663,8 +663,7 @@ fn who_is_no_person_gets_no_place_no_pass_and_no_admission() {
     world.run(MINUTE);
     assert_gets_nothing(&mut world);
     pass(&visit_with(&mut world, &cookies));
-    world.change_room(|room| room.state = RoomState::Off);
-    world.run(Duration::from_secs(2));
+    turn_off(&mut world);
     assert_gets_nothing(&mut world);
     assert_eq!(world.outcome().by_door, 0);
 }
@@ -672,8 +671,7 @@ fn who_is_no_person_gets_no_place_no_pass_and_no_admission() {
 #[test]
 fn a_restart_keeps_the_signing_key() {
     let mut world = world();
-    world.change_room(|room| room.state = RoomState::Off);
-    world.run(Duration::from_secs(1));
+    turn_off(&mut world);
     let key = |answer: DoorAnswer| answer.location.unwrap().split(['=', '.']).nth(2).unwrap().to_owned();
     let before = key(world.request(&GET).unwrap());
     world.kill();
