@@ -6,6 +6,10 @@ use fault_simulation::{ShopHealth, World};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
+fn answers(millis: u64) -> ShopHealth {
+    ShopHealth::Answers(Duration::from_millis(millis))
+}
+
 fn rate_after_a_minute(world: &mut World, health: ShopHealth) -> u32 {
     world.shop.set(health);
     world.run(MINUTE);
@@ -15,7 +19,6 @@ fn rate_after_a_minute(world: &mut World, health: ShopHealth) -> u32 {
 #[test]
 fn a_slow_or_failing_shop_lowers_the_rate_and_a_recovered_one_restores_it() {
     let mut world = World::new(21, 1000).with_throttle();
-    let answers = |millis| ShopHealth::Answers(Duration::from_millis(millis));
     assert_eq!(rate_after_a_minute(&mut world, answers(100)), 1000, "the baseline");
     assert_eq!(rate_after_a_minute(&mut world, answers(114)), 1000, "within 3 x 5% of it");
     assert_eq!(rate_after_a_minute(&mut world, answers(116)), 500);
@@ -35,7 +38,6 @@ fn a_slow_or_failing_shop_lowers_the_rate_and_a_recovered_one_restores_it() {
 #[test]
 fn nobody_calls_a_shop_slow_that_answers_in_100_ms() {
     let mut world = World::new(26, 1000).with_throttle();
-    let answers = |millis| ShopHealth::Answers(Duration::from_millis(millis));
     assert_eq!(rate_after_a_minute(&mut world, answers(4)), 1000, "the baseline");
     for millis in [21, 99] {
         assert_eq!(rate_after_a_minute(&mut world, answers(millis)), 1000, "{millis} ms");
@@ -47,7 +49,6 @@ fn nobody_calls_a_shop_slow_that_answers_in_100_ms() {
 #[test]
 fn a_slow_moment_is_not_a_slow_shop() {
     let mut world = World::new(27, 1000).with_throttle();
-    let answers = |millis| ShopHealth::Answers(Duration::from_millis(millis));
     assert_eq!(rate_after_a_minute(&mut world, answers(40)), 1000, "the baseline");
     for _ in 0..3 {
         world.shop.set(answers(900));
@@ -69,14 +70,12 @@ fn without_a_baseline_a_failing_shop_lowers_the_rate() {
     for rate in [500, 250, 125] {
         assert_eq!(rate_after_a_minute(&mut world, ShopHealth::Down), rate);
     }
-    let well = ShopHealth::Answers(Duration::from_millis(80));
-    assert_eq!(rate_after_a_minute(&mut world, well), 344);
+    assert_eq!(rate_after_a_minute(&mut world, answers(80)), 344);
 }
 
 #[test]
 fn another_page_is_no_slow_shop() {
     let mut world = World::new(28, 1000).with_throttle();
-    let answers = |millis| ShopHealth::Answers(Duration::from_millis(millis));
     assert_eq!(rate_after_a_minute(&mut world, answers(60)), 1000, "the baseline");
     world.change_room(|room| room.settings.health = Some("https://shop.example/heavy".parse().unwrap()));
     assert_eq!(rate_after_a_minute(&mut world, answers(180)), 1000, "its own baseline");
@@ -87,7 +86,6 @@ fn another_page_is_no_slow_shop() {
 #[test]
 fn a_throttle_that_was_off_for_an_hour_takes_a_new_baseline() {
     let mut world = World::new(29, 1000).with_throttle();
-    let answers = |millis| ShopHealth::Answers(Duration::from_millis(millis));
     assert_eq!(rate_after_a_minute(&mut world, answers(60)), 1000, "the baseline");
     for (minutes, rate) in [(55, 500), (65, 625)] {
         world = world.without_throttle();
@@ -102,7 +100,6 @@ fn a_throttle_that_was_off_for_an_hour_takes_a_new_baseline() {
 fn a_shop_that_refuses_visitors_without_a_pass_is_not_measured() {
     let mut world = World::new(25, 1000).with_throttle();
     assert_eq!(rate_after_a_minute(&mut world, ShopHealth::Protected), 1000, "no failure");
-    let answers = |millis| ShopHealth::Answers(Duration::from_millis(millis));
     assert_eq!(rate_after_a_minute(&mut world, answers(100)), 1000, "the baseline");
     assert_eq!(rate_after_a_minute(&mut world, answers(116)), 500);
     assert_eq!(rate_after_a_minute(&mut world, ShopHealth::Protected), 625, "nothing holds the rate down");
@@ -113,7 +110,7 @@ fn a_lower_rate_set_by_the_operator_is_in_force_at_once() {
     let mut world = World::new(23, 1000).with_throttle();
     world.run(MINUTE);
     rate_after_a_minute(&mut world, ShopHealth::Down);
-    world.shop.set(ShopHealth::Answers(Duration::from_millis(100)));
+    world.shop.set(answers(100));
     world.set_rate(100);
     world.run(Duration::from_secs(1));
     assert_eq!(world.room().rate().get(), 100);
