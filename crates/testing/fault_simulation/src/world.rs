@@ -579,6 +579,11 @@ impl World {
         moved.into_iter().map(|(_, visitor)| visitor).collect()
     }
 
+    /// The places of those who were redirected to the page, in the order in which they were.
+    pub fn places(&self) -> Vec<Place> {
+        self.observations.lock().redirected.clone()
+    }
+
     /// How many are in the line.
     pub fn waiting(&mut self) -> u64 {
         if let Some(line) = &self.line {

@@ -114,7 +114,7 @@ impl Shop {
     /// Lets a second pass. `reports` says how many of the guards' reports arrive.
     fn second(&mut self, reports: f64) {
         let now = self.world.clock.now();
-        let places = self.world.observations.lock().redirected.clone();
+        let places = self.world.places();
         for place in places {
             if self.known.insert(place) {
                 self.coming.push((now + SECOND * self.rng.random_range(1..60), place, None));

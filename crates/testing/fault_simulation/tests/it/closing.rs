@@ -5,16 +5,12 @@ use std::time::Duration;
 use fault_simulation::World;
 use producer::DoorRequest;
 use waitroom::ports::Clock;
-use waitroom::{Place, RoomState, Timestamp};
+use waitroom::{RoomState, Timestamp};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const SECOND: Duration = Duration::from_secs(1);
 /// Until an order is in force, and what was released before it is recorded.
 const IN_FORCE: Duration = Duration::from_secs(3);
-
-fn places(world: &World) -> Vec<Place> {
-    world.observations.lock().redirected.clone()
-}
 
 /// Nobody gets a place here, with or without a cookie of their own making.
 fn assert_turns_newcomers_away(world: &mut World) {
@@ -75,7 +71,7 @@ fn nobody_is_let_into_an_ended_room_by_a_restart_a_late_visit_or_a_second_one() 
     for restart in [World::kill as fn(&mut World), World::lose_power] {
         restart(&mut world);
         world.boot();
-        for place in places(&world) {
+        for place in world.places() {
             world.visit(Some(place));
         }
         world.join(50);
@@ -84,7 +80,7 @@ fn nobody_is_let_into_an_ended_room_by_a_restart_a_late_visit_or_a_second_one() 
         assert_turns_newcomers_away(&mut world);
     }
     assert_eq!((world.outcome().released(), world.waiting()), (released, waiting));
-    assert_eq!(places(&world).len(), 4000, "nobody else has a place");
+    assert_eq!(world.places().len(), 4000, "nobody else has a place");
     // `undo`, or `on`: everybody has the place that they had.
     world.change_room(|room| room.turn(RoomState::On));
     world.drain(30);

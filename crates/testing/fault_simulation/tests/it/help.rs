@@ -33,7 +33,7 @@ fn paused(visitors: usize) -> (World, Vec<Place>) {
     world.run(MINUTE);
     world.join(visitors);
     world.run(MINUTE);
-    let places = world.observations.lock().redirected.clone();
+    let places = world.places();
     (world, places)
 }
 

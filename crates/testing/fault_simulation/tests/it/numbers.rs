@@ -85,7 +85,7 @@ fn those_who_enter_while_the_room_is_off_are_the_rest() {
     world.run(MINUTE + MINUTE / 2);
     world.change_room(|room| room.state = RoomState::Off);
     world.run(Duration::from_secs(4));
-    let places = world.observations.lock().redirected.clone();
+    let places = world.places();
     for place in places.iter().rev().take(500) {
         world.visit(Some(*place));
     }

@@ -75,7 +75,7 @@ fn whoever_waits_when_the_mode_changes_passes_and_whoever_passed_can_come_back()
     let mut world = World::new(3, 60);
     world.join(300);
     world.run(2 * MINUTE);
-    let in_line: Vec<_> = world.observations.lock().redirected.clone();
+    let in_line = world.places();
     world.change_room(|room| room.settings.mode = Mode::Observe);
     world.run(2 * SECOND);
     world.join(500);

@@ -168,7 +168,7 @@ fn visitors_who_entered_while_the_room_was_off_are_not_counted_as_released() {
     world.change_room(|room| room.state = RoomState::Off);
     world.run(Duration::from_secs(2));
     let released = world.outcome().released();
-    let places = world.observations.lock().redirected.clone();
+    let places = world.places();
     for place in places.iter().rev().take(500) {
         world.visit(Some(*place));
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fault_simulation::{InjectedFault, PortCall, World};
 use producer::DoorRequest;
 use waitroom::ports::{Clock, Fault};
-use waitroom::{Place, RoomState, StockSize, Timestamp};
+use waitroom::{RoomState, StockSize, Timestamp};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -41,10 +41,6 @@ fn assert_sold_out(world: &mut World, order: Timestamp, stock: usize) {
     assert_eq!(world.outcome().twice.len(), 0);
 }
 
-fn places(world: &World) -> Vec<Place> {
-    world.observations.lock().redirected.clone()
-}
-
 /// Whoever runs the page reads it there.
 #[test]
 fn whoever_runs_no_script_is_told_by_the_door_that_the_line_is_longer_than_what_is_left() {
@@ -53,7 +49,7 @@ fn whoever_runs_no_script_is_told_by_the_door_that_the_line_is_longer_than_what_
     world.run(Duration::from_secs(5));
     world.join(50);
     world.run(Duration::from_secs(5));
-    let places = places(&world);
+    let places = world.places();
     let ask = |world: &mut World, number: usize, runs_no_script| {
         let cookie = format!("bk_sale={}", places[number]);
         world.request(&DoorRequest { cookies: &[&cookie], runs_no_script, ..DoorRequest::GET }).unwrap()
@@ -86,7 +82,7 @@ fn of_8000_who_come_exactly_5000_are_let_in() {
         for restart in [World::kill as fn(&mut World), World::lose_power] {
             restart(&mut world);
             world.boot();
-            for place in places(&world) {
+            for place in world.places() {
                 world.visit(Some(place));
             }
             world.join(20);

@@ -25,7 +25,7 @@ fn oversubscribing(mut world: World, percent: u32) -> World {
 
 /// Whom the room has let in, in the order in which they joined.
 fn admitted(world: &mut World) -> Vec<Place> {
-    let places = world.observations.lock().redirected.clone();
+    let places = world.places();
     let admitted: HashSet<_> = world.observations.lock().confirmed.iter().map(|(token, _)| *token).collect();
     places.into_iter().filter(|place| admitted.contains(&place.token)).collect()
 }
