@@ -231,7 +231,7 @@ impl<S: ConsumerStore, C: Clock> SliceRun<'_, S, C> {
 #[cfg(test)]
 mod tests {
     use waitroom::ports::Delivery;
-    use waitroom::{Epoch, Plan, Rate, SliceId, Token, Window};
+    use waitroom::{Epoch, SliceId, Token, fixture};
 
     use super::*;
     use crate::hand::Hand;
@@ -240,20 +240,7 @@ mod tests {
     const SLICE: SliceId = SliceId { plan: 1, index: 0 };
 
     fn tally(released_before: u32) -> Tally {
-        let window = Window { start: AT, end: AT + Duration::from_mins(1) };
-        let plan = Plan {
-            number: SLICE.plan,
-            window,
-            rate: Rate::MIN,
-            quota: 1,
-            releases_from: AT,
-            ahead: 0,
-            valve_from: AT,
-            made_at: AT,
-            planned_before: AT,
-            needs_permits: false,
-        };
-        let mut tally = Tally::new(plan.slices(Duration::from_mins(1)).next().unwrap());
+        let mut tally = Tally::new(fixture::plan(1).slices(fixture::MINUTE).next().unwrap());
         tally.resume(released_before);
         tally
     }
