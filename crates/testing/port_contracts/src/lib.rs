@@ -30,9 +30,19 @@ pub mod visitor;
 pub use fixture::{Fixture, LedgerPorts, LinePorts};
 
 /// Creates a test for every clause, with the attributes given. `$run` runs a future to its end.
+///
+/// With `@few_writes` only those that a store passes which takes too few writes in one transaction for an order or a large stock.
 #[macro_export]
 macro_rules! port_contracts {
     ($(#[$attribute:meta])* $fixture:ty, $run:path) => {
+        $crate::port_contracts! { @few_writes $(#[$attribute])* $fixture, $run }
+        $crate::port_contracts! { @clauses { $(#[$attribute])* } $fixture, $run,
+            stock::whole_batches_are_taken_from_a_large_stock,
+            stock::a_room_ends_when_its_stock_is_sold_and_not_before,
+            history::what_a_room_counts_apart_has_a_closing_record_before_it,
+        }
+    };
+    (@few_writes $(#[$attribute:meta])* $fixture:ty, $run:path) => {
         $crate::port_contracts! { @clauses { $(#[$attribute])* } $fixture, $run,
             line::a_visitor_who_joins_is_delivered,
             line::receive_returns_at_most_what_was_asked_for_and_at_most_ten,

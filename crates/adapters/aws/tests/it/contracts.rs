@@ -11,15 +11,16 @@ use waitroom::{Room, Timestamp};
 
 use crate::room::{TestRoom, run};
 
-struct OnDynamoDbLocal(TestRoom);
+/// A room on LocalEmu, or on DynamoDB Local.
+struct OnEmulator<const LOCALEMU: bool>(TestRoom);
 
-impl Fixture for OnDynamoDbLocal {
+impl<const LOCALEMU: bool> Fixture for OnEmulator<LOCALEMU> {
     type Store = AwsStore;
 
     const HIDDEN_FOR: Duration = TestRoom::HIDDEN_FOR;
 
     async fn new() -> Self {
-        Self(TestRoom::new().await)
+        Self(if LOCALEMU { TestRoom::on_localemu().await } else { TestRoom::new().await })
     }
 
     async fn with_stray_message(body: &str) -> Self {
@@ -32,9 +33,16 @@ impl Fixture for OnDynamoDbLocal {
         &self.0.store
     }
 
-    /// Writes only what the contract changes, because DynamoDB Local does not accept as many writes in one transaction
-    /// as a change by the operator has.
     async fn change_room(&self, change: impl FnOnce(&mut Room) + Send + 'static) {
+        if LOCALEMU {
+            // Nothing else changes this room, so the closure is called once.
+            let change = Mutex::new(Some(change));
+            let once = |room: &mut Room| change.lock().unwrap().take().expect("called once")(room);
+            self.0.store.change_room("change the room", once).await.unwrap();
+            return;
+        }
+        // Only what the contract changes, because DynamoDB Local does not accept as many writes in one transaction as a
+        // change by the operator has.
         let mut room = Room::clone(&*self.0.another_store().room().await.unwrap());
         change(&mut room);
         let mut item = self.0.item("room").await.unwrap();
@@ -76,78 +84,18 @@ impl Fixture for OnDynamoDbLocal {
     }
 }
 
-struct OnLocalEmu(TestRoom);
-
-impl Fixture for OnLocalEmu {
-    type Store = AwsStore;
-
-    const HIDDEN_FOR: Duration = TestRoom::HIDDEN_FOR;
-
-    async fn new() -> Self {
-        Self(TestRoom::on_localemu().await)
-    }
-
-    async fn with_stray_message(body: &str) -> Self {
-        let fixture = <Self as Fixture>::new().await;
-        fixture.0.send_to_line(body).await;
-        fixture
-    }
-
-    fn store(&self) -> &AwsStore {
-        &self.0.store
-    }
-
-    async fn change_room(&self, change: impl FnOnce(&mut Room) + Send + 'static) {
-        // Nothing else changes this room, so the closure is called once.
-        let change = Mutex::new(Some(change));
-        let once = |room: &mut Room| change.lock().unwrap().take().expect("called once")(room);
-        self.0.store.change_room("change the room", once).await.unwrap();
-    }
-
-    fn now(&self) -> Timestamp {
-        self.0.store.now()
-    }
-
-    async fn wait_until(&self, at: Timestamp) {
-        while self.now() < at {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    }
-}
-
 mod on_dynamodb_local {
     port_contracts::port_contracts!(
-        #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-        super::OnDynamoDbLocal,
+        @few_writes #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
+        super::OnEmulator<false>,
         super::run
     );
 }
 
 mod on_localemu {
-    #[test]
-    #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-    fn what_a_room_counts_apart_has_a_closing_record_before_it() {
-        use port_contracts::history::what_a_room_counts_apart_has_a_closing_record_before_it as contract;
-        super::run(contract::<super::OnLocalEmu>());
-    }
-
-    #[test]
-    #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-    fn whole_batches_are_taken_from_a_large_stock() {
-        super::run(port_contracts::stock::whole_batches_are_taken_from_a_large_stock::<super::OnLocalEmu>());
-    }
-
-    #[test]
-    #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-    fn a_room_ends_when_its_stock_is_sold_and_not_before() {
-        super::run(port_contracts::stock::a_room_ends_when_its_stock_is_sold_and_not_before::<
-            super::OnLocalEmu,
-        >());
-    }
-
     port_contracts::port_contracts!(
         #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-        super::OnLocalEmu,
+        super::OnEmulator<true>,
         super::run
     );
 }

@@ -45,18 +45,3 @@ impl Fixture for TestStore {
 }
 
 port_contracts::port_contracts!(TestStore, block_on);
-
-#[test]
-fn what_a_room_counts_apart_has_a_closing_record_before_it() {
-    block_on(port_contracts::history::what_a_room_counts_apart_has_a_closing_record_before_it::<TestStore>());
-}
-
-#[test]
-fn whole_batches_are_taken_from_a_large_stock() {
-    block_on(port_contracts::stock::whole_batches_are_taken_from_a_large_stock::<TestStore>());
-}
-
-#[test]
-fn a_room_ends_when_its_stock_is_sold_and_not_before() {
-    block_on(port_contracts::stock::a_room_ends_when_its_stock_is_sold_and_not_before::<TestStore>());
-}

@@ -41,18 +41,3 @@ impl Fixture for MemoryRoom {
 }
 
 port_contracts::port_contracts!(MemoryRoom, block_on);
-
-#[test]
-fn what_a_room_counts_apart_has_a_closing_record_before_it() {
-    block_on(port_contracts::history::what_a_room_counts_apart_has_a_closing_record_before_it::<MemoryRoom>());
-}
-
-#[test]
-fn whole_batches_are_taken_from_a_large_stock() {
-    block_on(port_contracts::stock::whole_batches_are_taken_from_a_large_stock::<MemoryRoom>());
-}
-
-#[test]
-fn a_room_ends_when_its_stock_is_sold_and_not_before() {
-    block_on(port_contracts::stock::a_room_ends_when_its_stock_is_sold_and_not_before::<MemoryRoom>());
-}
