@@ -20,7 +20,7 @@ use crate::operator::InstantClock;
 use crate::room::{TestRoom, config, now, run};
 use crate::stub::stub;
 
-fn resources() -> RoomResources {
+pub(crate) fn resources() -> RoomResources {
     RoomResources {
         ledger_table: "nowhere".into(),
         line_url: "http://localhost/000000000000/nowhere".into(),

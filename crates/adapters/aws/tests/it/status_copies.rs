@@ -1,15 +1,15 @@
 //! What is written when a status is published, at the wire.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use aws::{AwsStore, RoomResources, STATUS_COPIES};
+use aws::{AwsStore, STATUS_COPIES};
 use serde_json::{Value, json};
 use waitroom::ports::StatusBoard;
 use waitroom::{LineStatus, Rate};
 
+use crate::failures::resources;
 use crate::room::{config, run};
+use crate::stub::stub;
 
 const STATUS: LineStatus = LineStatus {
     reached: 4100,
@@ -21,7 +21,7 @@ const STATUS: LineStatus = LineStatus {
     left: None,
 };
 
-/// The copies of the status, behind the wire protocol of DynamoDB, and the ids of those that were written.
+/// The copies of the status, as DynamoDB answers with them, and the ids of those that were written.
 #[derive(Clone, Default)]
 struct Table {
     copies: Arc<Mutex<Vec<Value>>>,
@@ -45,57 +45,24 @@ impl Table {
     }
 
     fn store(&self) -> AwsStore {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let config = config(&format!("http://{}", listener.local_addr().unwrap()));
         let table = self.clone();
-        std::thread::spawn(move || {
-            for connection in listener.incoming() {
-                let table = table.clone();
-                std::thread::spawn(move || table.answer(connection.unwrap()));
-            }
-        });
-        let resources = RoomResources {
-            ledger_table: "ledger".into(),
-            line_url: "http://localhost/000000000000/line".into(),
-            dead_letters_url: "http://localhost/000000000000/dead".into(),
-        };
-        AwsStore::new(&config, resources)
+        let aws = stub(move |operation, body| (200, table.answer(operation, body).to_string()));
+        AwsStore::new(&config(&aws), resources())
     }
 
     /// Answers one request.
-    fn answer(&self, connection: TcpStream) {
-        let mut reader = BufReader::new(connection);
-        let (mut operation, mut length) = (String::new(), 0);
-        loop {
-            let mut line = String::new();
-            reader.read_line(&mut line).unwrap();
-            let Some((name, value)) = line.trim().split_once(": ") else {
-                if line.trim().is_empty() {
-                    break;
-                }
-                continue;
-            };
-            match name.to_ascii_lowercase().as_str() {
-                "x-amz-target" => value.rsplit('.').next().unwrap().clone_into(&mut operation),
-                "content-length" => length = value.parse().unwrap(),
-                _ => {}
+    fn answer(&self, operation: &str, body: &str) -> Value {
+        match operation {
+            "batchgetitem" => {
+                json!({ "Responses": { (resources().ledger_table): *self.copies.lock().unwrap() } })
             }
-        }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body).unwrap();
-        let asked: Value = serde_json::from_slice(&body).unwrap();
-        let answer = match operation.as_str() {
-            "BatchGetItem" => json!({ "Responses": { "ledger": *self.copies.lock().unwrap() } }),
-            "UpdateItem" => {
+            "updateitem" => {
+                let asked: Value = serde_json::from_str(body).unwrap();
                 self.written.lock().unwrap().push(asked["Key"]["id"]["S"].as_str().unwrap().to_owned());
                 json!({})
             }
             other => panic!("{other} was not expected"),
-        };
-        let answer = answer.to_string();
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nConnection: close";
-        let length = answer.len();
-        write!(reader.into_inner(), "{head}\r\nContent-Length: {length}\r\n\r\n{answer}").unwrap();
+        }
     }
 
     fn take_written(&self) -> Vec<String> {
