@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use frozen_names::{Section, assert_frozen};
-use pass::{KeyRecord, ReportKeyDigest};
+use pass::KeyRecord;
 use port_contracts::slices::plan_from;
 use waitroom::ports::{ConsumerRun, ThrottleMemory};
 use waitroom::{
-    ActiveLimit, Admission, AdmittedBy, AuditNote, AuditSubject, Author, DoorPermits, HelpCall, HelpCode,
-    LineStatus, LineTotals, MinuteRecord, Mode, Notice, ObservedLine, Oversubscription, Place, Rate, Room,
-    Settings, SliceId, Ticket, Timestamp, Token, UsedTime, VirtualLine,
+    Admission, AdmittedBy, AuditNote, AuditSubject, Author, DoorPermits, HelpCall, HelpCode, LineStatus,
+    LineTotals, MinuteRecord, Mode, ObservedLine, Place, Rate, Room, RoomState, SliceId, Ticket, Timestamp,
+    Token, UsedTime, VirtualLine,
 };
 
 use crate::active::GuardsItem;
@@ -20,6 +20,7 @@ use crate::items::{
 };
 use crate::keys::Key;
 use crate::operator::write_room;
+use crate::room_item::tests::room;
 use crate::room_item::{encode_first_status, encode_room};
 use crate::signing_keys::encode_record;
 
@@ -90,34 +91,6 @@ fn items_keep_their_keys() {
     assert_frozen(Section::LedgerKeys, keys().map(pattern));
 }
 
-fn room() -> Room {
-    let mut settings = Settings::new(
-        "sale".parse().unwrap(),
-        "Sale".parse().unwrap(),
-        "https://shop.example/sale".parse().unwrap(),
-        Rate::MIN,
-    );
-    settings.mode = Mode::Overflow;
-    let (idle, session) = (ActiveLimit::DEFAULT_IDLE, ActiveLimit::DEFAULT_SESSION);
-    settings.active = Some(ActiveLimit { visitors: 900, idle, session });
-    settings.oversubscribe = Some(Oversubscription::MAX);
-    settings.edge = true;
-    settings.health = Some("https://shop.example/health".parse().unwrap());
-    let room = Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
-    let valves = "0=60".parse().unwrap();
-    let opens = Some(Timestamp::from_millis(1_700_000_600_000));
-    let (closes, ends, then_off) = (opens, opens, true);
-    let link = Some("https://shop.example/next".parse().unwrap());
-    let notice = Notice { text: "Sold out".parse().unwrap(), link };
-    let rehearsal = Some("abcdefghijkmnpqr".parse().unwrap());
-    let stock = Some("5000/17".parse().unwrap());
-    let extra = Some("50/1700000060000".parse().unwrap());
-    let turnout = Some("4800/6000".parse().unwrap());
-    let (while_full, report_key) = (Some(Rate::MIN), Some(ReportKeyDigest::stored("5e")));
-    let room = Room { closes, ends, then_off, stock, extra, notice, turnout, while_full, report_key, ..room };
-    Room { throttled: Some(Rate::MIN), highest_rate: Some(Rate::MAX), valves, opens, rehearsal, ..room }
-}
-
 /// The attributes of an encoded item. The items here have all optional attributes.
 fn encoded(key: Key, item: &Item) -> Vec<String> {
     let attributes = item.keys().filter(|name| !matches!(name.as_str(), "id" | "format"));
@@ -147,9 +120,8 @@ fn items_keep_their_attributes() {
         at: now,
     };
     let straight = Admission { by: AdmittedBy::Permit, ..admitted };
-    let permits =
-        DoorPermits::of(&Room { quiet: true, valves: "0=doors-60".parse().unwrap(), ..room() }, now, minute)
-            .unwrap();
+    let doors = Room { state: RoomState::On, valves: "0=doors-60".parse().unwrap(), ..room() };
+    let permits = DoorPermits::of(&doors, now, minute).unwrap();
     let public = encode_record("test", &KeyRecord::default()).unwrap();
     // As the first versions wrote them.
     let private = item(Key::Private, [("ring", text("")), ("moved_at", number(1u64))]);

@@ -241,8 +241,8 @@ fn escaped(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use waitroom::{LineReach, Rate, RoomState, Stretch, Timestamp, ValveSchedule};
+pub(crate) mod tests {
+    use waitroom::{LineReach, Oversubscription, Rate, RoomState, Stretch, Timestamp, fixture};
 
     use super::*;
 
@@ -255,31 +255,18 @@ mod tests {
         ActiveLimit { visitors: 900, idle: Duration::from_mins(15), session: Duration::from_mins(90) }
     }
 
-    /// Only some rooms have these.
-    const OPTIONAL: [&str; 17] = [
-        "health",
-        "epoch_began",
-        "throttled",
-        "opens",
-        "closes",
-        "ends",
-        "stock",
-        "extra",
-        "notice",
-        "link",
-        "rehearsal",
-        "active_visitors",
-        "idle_seconds",
-        "session_seconds",
-        "while_full",
-        "report_key",
-        "edge",
-    ];
+    /// A room that has nothing but what every room has.
+    fn plain() -> Room {
+        fixture::room(3300)
+    }
 
-    fn room() -> Room {
+    /// A room that has everything.
+    pub(crate) fn room() -> Room {
         let settings = Settings {
             health: Some("https://shop.example/health".parse().unwrap()),
             message: "It's \"on\" 🦭\nzwei".parse().unwrap(),
+            mode: Mode::Overflow,
+            oversubscribe: Some(Oversubscription::MAX),
             active: Some(limit()),
             edge: true,
             lifetimes: Lifetimes { admission: Duration::from_mins(90), pass: Duration::from_mins(30) },
@@ -306,6 +293,7 @@ mod tests {
             valves: "0=3300 1700000000000=closed".parse().unwrap(),
             stretch: Stretch::MAX,
             rehearsal: Some("abcdefghijkmnpqr".parse().unwrap()),
+            turnout: Some("4800/6000".parse().unwrap()),
             while_full: Some(Rate::MIN),
             report_key: Some(ReportKeyDigest::stored("5e")),
             state: RoomState::Paused,
@@ -317,18 +305,8 @@ mod tests {
     #[test]
     fn a_room_is_encoded_and_decoded() {
         assert_eq!(decode_room(&encode_room(&room())), Ok(room()));
-        let mut plain = room();
-        plain.settings.health = None;
-        (plain.epoch_began, plain.throttled) = (None, None);
-        (plain.opens, plain.closes, plain.ends) = (None, None, None);
-        (plain.then_off, plain.stock, plain.extra, plain.notice) = (false, None, None, Notice::default());
-        plain.valves = ValveSchedule::default();
-        plain.rehearsal = None;
-        (plain.settings.active, plain.while_full, plain.report_key) = (None, None, None);
-        plain.settings.edge = false;
-        let item = encode_room(&plain);
-        assert!(OPTIONAL.iter().chain(&["then_off"]).all(|name| !item.contains_key(*name)));
-        assert_eq!(decode_room(&item), Ok(plain));
+        assert_eq!(absent_from_room(&room()), Vec::<&str>::new());
+        assert_eq!(decode_room(&encode_room(&plain())), Ok(plain()));
     }
 
     #[test]
@@ -351,11 +329,9 @@ mod tests {
         assert_eq!(status["stock"], number(5000u64));
         assert_eq!(status["notice"], text(r#"\"Sold out\"\nzwei"#));
         assert_eq!(status["link"], text("https://shop.example/next?a=1"));
-        let (opens, closes, ends, stock) = (None, None, None, None);
-        let plain = Room { opens, closes, ends, stock, notice: Notice::default(), rehearsal: None, ..room() };
-        let absent = ["observes", "opens", "closes", "ends", "stock", "notice", "link", "rehearsal"];
-        assert!(absent.iter().all(|name| !encode_status(0, &plain).contains_key(*name)));
-        assert_eq!(absent_from_status(&plain), absent);
+        let absent = ["observes", "opens", "closes", "ends", "stock", "notice", "link", "edge", "rehearsal"];
+        assert!(absent.iter().all(|name| !encode_status(0, &plain()).contains_key(*name)));
+        assert_eq!(absent_from_status(&plain()), absent);
         let mut first = encode_first_status(0, &room());
         assert_eq!((&first["served"], &first["waiting"]), (&number(0u64), &number(0u64)));
         let new = LineStatus::of(&room(), LineReach::default(), 0, None);
@@ -368,7 +344,7 @@ mod tests {
     fn an_invalid_room_is_an_error() {
         crate::items::tests::assert_invalid_attributes_are_named(
             &encode_room(&room()),
-            &[&OPTIONAL[..], &["then_off", "quiet", "highest_rate", "valves"]].concat(),
+            &[absent_from_room(&plain()), vec!["quiet"]].concat(),
             decode_room,
         );
         let rows = [
