@@ -8,6 +8,7 @@
 //! - `room-format-2.redb.gz`: two hundred who joined together, and some of them left.
 //! - `room-format-2-stock.redb.gz`: a room with a stock of three, of which one was taken.
 //! - `room-format-2-help.redb.gz`: a visitor in line who asked for help and was let in.
+//! - `room-format-2-release.redb.gz`: a room that releases more than its rate allows, for a minute.
 //! - `room-format-2-turnout.redb.gz`: a room that oversubscribes: of three whom it released, one came.
 //! - `room-format-2-reports.redb.gz`: what a guard reported of active visitors.
 //! - `room-format-2-epoch.redb.gz`: a room that was reset.
@@ -124,10 +125,16 @@ fn open(directory: &Path) -> EmbeddedStore {
     EmbeddedStore::open(directory, other, now).unwrap()
 }
 
+/// The store of this file, and the directory that it's in.
+fn opened(name: &str) -> (TempDir, EmbeddedStore) {
+    let directory = unpacked(name);
+    let store = open(directory.path());
+    (directory, store)
+}
+
 #[test]
 fn a_file_of_format_1_is_opened() {
-    let directory = unpacked(FIRST);
-    let store = open(directory.path());
+    let (_directory, store) = opened(FIRST);
 
     let mut expected = room();
     change(&mut expected);
@@ -195,8 +202,7 @@ fn totals() -> LineTotals {
 
 #[test]
 fn a_file_with_everything_is_opened() {
-    let directory = unpacked(COMPLETE);
-    let store = open(directory.path());
+    let (_directory, store) = opened(COMPLETE);
 
     let found = block_on(store.room()).unwrap();
     let mut expected = room();
@@ -230,8 +236,8 @@ fn a_file_with_everything_is_opened() {
 
 #[test]
 fn a_file_with_a_closing_record_is_opened() {
-    let directory = unpacked(CLOSING);
-    let minutes = block_on(open(directory.path()).minutes(Timestamp::default())).unwrap();
+    let (_directory, store) = opened(CLOSING);
+    let minutes = block_on(store.minutes(Timestamp::default())).unwrap();
     let closing = LineTotals { joined: 0, released: 0, entered: Some(0), waiting: 0, ..totals() };
     let closing = LineTotals { rate: Some(room().rate()), ..closing };
     let expected = [closing, LineTotals { joined: 1, waiting: 1, rehearsal: true, ..closing }];
@@ -241,8 +247,7 @@ fn a_file_with_a_closing_record_is_opened() {
 
 #[test]
 fn ten_thousand_in_the_line_of_format_1_are_received_once_each() {
-    let directory = unpacked(CROWD);
-    let store = open(directory.path());
+    let (_directory, store) = opened(CROWD);
     assert_eq!(block_on(store.waiting()).unwrap(), 10_000);
     let mut places = Vec::new();
     loop {
@@ -287,8 +292,7 @@ fn whoever_joins_makes_a_file_of_format_1_one_of_format_2() {
 
 #[test]
 fn those_who_joined_together_are_received_in_their_order() {
-    let directory = unpacked(TOGETHER);
-    let store = open(directory.path());
+    let (_directory, store) = opened(TOGETHER);
     assert_eq!(block_on(store.waiting()).unwrap(), 197);
     let mut tickets = Vec::new();
     while let [first, ..] = &*block_on(store.receive(10, Duration::ZERO)).unwrap() {
@@ -321,15 +325,25 @@ fn the_fixtures_have_every_table_and_every_record() {
 fn no_fixture_is_lost() {
     assert_fixture(&path(FIRST), || panic!("only the first version can write it"));
     assert_fixture(&path(COMPLETE), write_complete);
-    assert_fixture(&path(CLOSING), write_closing);
     assert_fixture(&path(CROWD), || panic!("only the version before the first release can write it"));
-    assert_fixture(&path(TOGETHER), write_together);
-    assert_fixture(&path(STOCK), write_stock);
-    assert_fixture(&path(HELP), write_help);
-    assert_fixture(&path(RELEASE), write_release);
-    assert_fixture(&path(TURNOUT), write_turnout);
-    assert_fixture(&path(REPORTS), write_reports);
-    assert_fixture(&path(EPOCH), write_epoch);
+    for (name, write) in [
+        (CLOSING, write_closing as fn(&EmbeddedStore)),
+        (TOGETHER, write_together),
+        (STOCK, write_stock),
+        (HELP, write_help),
+        (RELEASE, write_release),
+        (TURNOUT, write_turnout),
+        (REPORTS, write_reports),
+        (EPOCH, write_epoch),
+    ] {
+        assert_fixture(&path(name), || {
+            let directory = tempfile::tempdir().unwrap();
+            let store = open(directory.path());
+            write(&store);
+            store.close();
+            pack(directory.path(), name);
+        });
+    }
 }
 
 fn admissions(tickets: impl IntoIterator<Item = u64>) -> Vec<(Token, Admission)> {
@@ -337,21 +351,16 @@ fn admissions(tickets: impl IntoIterator<Item = u64>) -> Vec<(Token, Admission)>
     tickets.into_iter().map(|ticket| (waiting(ticket).token, admission(by))).collect()
 }
 
-fn write_stock() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = open(directory.path());
+fn write_stock(store: &EmbeddedStore) {
     let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
     let sell = |room: &mut Room| room.sell(3.try_into().unwrap());
     let (_, selling) = block_on(store.change("set how many more are let in", note, sell)).unwrap();
     block_on(store.admit_from(selling.stock.unwrap(), admissions([1]))).unwrap();
-    store.close();
-    pack(directory.path(), STOCK);
 }
 
 #[test]
 fn a_stock_is_counted_on() {
-    let directory = unpacked(STOCK);
-    let store = open(directory.path());
+    let (_directory, store) = opened(STOCK);
     let room = block_on(store.room()).unwrap();
     let stock = room.stock.unwrap();
     assert_eq!((stock.size.get(), block_on(store.left(stock)).unwrap()), (3, 2));
@@ -360,20 +369,15 @@ fn a_stock_is_counted_on() {
     assert_eq!(answers, [Some(Admitted::Now), Some(Admitted::Now), None]);
 }
 
-fn write_release() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = open(directory.path());
+fn write_release(store: &EmbeddedStore) {
     let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
     let release = |room: &mut Room| room.release_more(50.try_into().unwrap());
     block_on(store.change("release more", note, release)).unwrap();
-    store.close();
-    pack(directory.path(), RELEASE);
 }
 
 #[test]
 fn a_release_beyond_the_rate_goes_on_until_its_end() {
-    let directory = unpacked(RELEASE);
-    let store = open(directory.path());
+    let (_directory, store) = opened(RELEASE);
     let room = block_on(store.room()).unwrap();
     let extra = room.extra.unwrap();
     let (more, back) = (room.valve_at(extra.until - Duration::from_millis(1)), room.valve_at(extra.until));
@@ -392,20 +396,15 @@ fn call() -> HelpCall {
     HelpCall { code: "7K3M-Q01X".parse().unwrap(), place: waiting(7), at }
 }
 
-fn write_help() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = open(directory.path());
+fn write_help(store: &EmbeddedStore) {
     block_on(store.join(waiting(7))).unwrap();
     assert!(block_on(store.note_call(call())).unwrap());
     block_on(store.let_in(call(), admission(AdmittedBy::Door), Author::new("anna"))).unwrap();
-    store.close();
-    pack(directory.path(), HELP);
 }
 
 #[test]
 fn who_asked_for_help_is_found() {
-    let directory = unpacked(HELP);
-    let store = open(directory.path());
+    let (_directory, store) = opened(HELP);
     assert_eq!(block_on(store.call(call().code)).unwrap(), Some(call()));
     let admission = admission(AdmittedBy::Door);
     assert_eq!(block_on(store.admission(call().place.token)).unwrap(), Some(admission));
@@ -416,9 +415,7 @@ fn who_asked_for_help_is_found() {
     );
 }
 
-fn write_turnout() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = open(directory.path());
+fn write_turnout(store: &EmbeddedStore) {
     let oversubscribe = |room: &mut Room| room.settings.oversubscribe = Some(30.try_into().unwrap());
     block_on(store.change_room("oversubscribe", None, oversubscribe)).unwrap();
     assert!(block_on(store.write(plan())).unwrap());
@@ -430,14 +427,11 @@ fn write_turnout() {
     assert!(block_on(store.note_came(waiting(1).token, SLICE)).unwrap());
     let turnout = Some(Turnout { came: 480, released: 600 });
     block_on(store.keep_turnout(turnout)).unwrap();
-    store.close();
-    pack(directory.path(), TURNOUT);
 }
 
 #[test]
 fn who_came_is_counted_on() {
-    let directory = unpacked(TURNOUT);
-    let store = open(directory.path());
+    let (_directory, store) = opened(TURNOUT);
     let room = block_on(store.room()).unwrap();
     assert_eq!((room.surplus(), room.settings.oversubscribe.unwrap().get()), (25, 30));
     assert!(!block_on(store.note_came(waiting(1).token, SLICE)).unwrap());
@@ -453,48 +447,34 @@ fn report() -> KeptReport {
     KeptReport { report, received: now() }
 }
 
-fn write_reports() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = open(directory.path());
+fn write_reports(store: &EmbeddedStore) {
     block_on(store.keep_report(report())).unwrap();
-    store.close();
-    pack(directory.path(), REPORTS);
 }
 
 #[test]
 fn what_a_guard_reported_is_kept() {
-    let directory = unpacked(REPORTS);
-    assert_eq!(block_on(open(directory.path()).reports()).unwrap(), [report()]);
+    let (_directory, store) = opened(REPORTS);
+    assert_eq!(block_on(store.reports()).unwrap(), [report()]);
 }
 
-fn write_epoch() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = open(directory.path());
+fn write_epoch(store: &EmbeddedStore) {
     block_on(store.start_epoch(room().epoch, Author::new("anna"))).unwrap();
-    store.close();
-    pack(directory.path(), EPOCH);
 }
 
 #[test]
 fn a_room_that_was_reset_knows_when_its_epoch_began() {
-    let directory = unpacked(EPOCH);
-    assert_eq!(block_on(open(directory.path()).room()).unwrap().epoch_began, Some(now()));
+    let (_directory, store) = opened(EPOCH);
+    assert_eq!(block_on(store.room()).unwrap().epoch_began, Some(now()));
 }
 
-fn write_together() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = open(directory.path());
+fn write_together(store: &EmbeddedStore) {
     block_on(store.start_epoch(room().epoch, Author::new("anna"))).unwrap();
     block_on(try_join_all((1..=200).map(|ticket| store.join(waiting(ticket))))).unwrap();
     let left = block_on(store.receive(3, Duration::ZERO)).unwrap();
     block_on(store.remove(left.into_iter().map(|delivery| delivery.receipt).collect())).unwrap();
-    store.close();
-    pack(directory.path(), TOGETHER);
 }
 
-fn write_closing() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = open(directory.path());
+fn write_closing(store: &EmbeddedStore) {
     block_on(store.start_epoch(room().epoch, Author::new("anna"))).unwrap();
     let mark = "abcdefghijkmnpqr".parse().unwrap();
     let rehearse = move |room: &mut Room| room.rehearsal = Some(mark);
@@ -502,8 +482,6 @@ fn write_closing() {
     block_on(store.change("mark the room for a rehearsal", note, rehearse)).unwrap();
     block_on(store.join(waiting(1))).unwrap();
     block_on(store.start_epoch(room().epoch, Author::new("anna"))).unwrap();
-    store.close();
-    pack(directory.path(), CLOSING);
 }
 
 fn write_complete() {
