@@ -225,7 +225,7 @@ impl SharedState {
 
     /// Closes the database and rejects changes. Returns what to tell their callers.
     pub(crate) fn stop_writes(&self, error: &redb::Error) -> WriteFailure {
-        let failure = WriteFailure::new(Fault::Broken, error, self.directory.as_deref());
+        let failure = WriteFailure::new(error, self.directory.as_deref());
         self.database.close();
         let mut trouble = self.trouble.lock();
         // Logged once, not once for every visitor.
@@ -292,10 +292,7 @@ impl SharedState {
 }
 
 fn is_new(database: &Database) -> Result<bool, redb::Error> {
-    match database.begin_read()?.open_table(SINGLE) {
-        Err(redb::TableError::TableDoesNotExist(_)) => Ok(true),
-        singles => Ok(singles.map(|_| false)?),
-    }
+    Ok(open_if_any(&database.begin_read()?, SINGLE).map_err(unreadable)?.is_none())
 }
 
 /// Creates the tables of a new store, and its room.
@@ -312,10 +309,7 @@ pub(crate) fn create_tables(database: &Database, room: &Room) -> Result<(), Tabl
 
 /// The room in a file; `None` if the file is no store of a room.
 pub(crate) fn stored_room(database: &Database) -> Result<Option<Room>, TableError> {
-    let singles = match database.begin_read()?.open_table(SINGLE) {
-        Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
-        singles => singles?,
-    };
+    let Some(singles) = open_if_any(&database.begin_read()?, SINGLE)? else { return Ok(None) };
     Format::of(&singles)?;
     read_single(&singles, single::ROOM)
 }
@@ -351,14 +345,14 @@ impl DatabaseHandle {
 
 impl WriteFailure {
     /// `directory` is where the file is.
-    fn new(fault: Fault, error: &redb::Error, directory: Option<&Path>) -> Self {
+    fn new(error: &redb::Error, directory: Option<&Path>) -> Self {
         let why = if is_full(error) {
             let of = directory.map_or_else(String::new, |directory| format!(" of {}", directory.display()));
             format!("the disk{of} is full: free some space, and the room goes on by itself")
         } else {
             error.to_string()
         };
-        Self { fault, why: why.into() }
+        Self { fault: Fault::Broken, why: why.into() }
     }
 
     pub(crate) fn closed() -> Self {
