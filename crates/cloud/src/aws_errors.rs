@@ -8,6 +8,7 @@ use std::error::Error;
 
 use aws_sdk_cloudformation::config::http::HttpResponse;
 use aws_sdk_cloudformation::error::{ProvideErrorMetadata, SdkError};
+use config::Region;
 use waitroom::ports::PortError;
 use waitroom::with_causes;
 
@@ -69,7 +70,7 @@ impl ErrorTranslator {
             Remedy::SignInAgain => (kind, Some(self.sign_in_again())),
             Remedy::ProvideCredentials => (kind, Some(self.provide_credentials())),
             // AWS gives the same answer if the region is not enabled, because no keys are known there.
-            Remedy::CheckKeys if is_opt_in(&self.region) => {
+            Remedy::CheckKeys if Region::is_opt_in(&self.region) => {
                 (CloudErrorKind::RegionDisabled, Some(self.enable_region()))
             }
             Remedy::CheckKeys => {
@@ -132,31 +133,6 @@ enum Remedy {
     ProvideCredentials,
     CheckKeys,
     EnableRegion,
-}
-
-/// Whether an account has to enable this region before it can use it.
-/// <https://docs.aws.amazon.com/accounts/latest/reference/manage-acct-regions.html>
-fn is_opt_in(region: &str) -> bool {
-    const SINCE_2019: &[&str] = &[
-        "af-south-1",
-        "ap-east-1",
-        "ap-east-2",
-        "ap-south-2",
-        "ap-southeast-3",
-        "ap-southeast-4",
-        "ap-southeast-5",
-        "ap-southeast-6",
-        "ap-southeast-7",
-        "ca-west-1",
-        "eu-central-2",
-        "eu-south-1",
-        "eu-south-2",
-        "il-central-1",
-        "me-central-1",
-        "me-south-1",
-        "mx-central-1",
-    ];
-    SINCE_2019.contains(&region)
 }
 
 /// Recognises an error by its code, or by the sentence where there is no code. One list, in which the first that fits counts, so it

@@ -1,6 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::region::RegionKind;
 use crate::setting::{parsed, parsed_texts};
 use crate::{Allowed, ConfigValue, SettingValue};
 
@@ -40,23 +41,10 @@ impl EdgeSetting {
         self != Self::Yes
     }
 
-    /// Whether Lambda gives functions a URL there, which CloudFront asks. The others are those that
-    /// <https://docs.aws.amazon.com/lambda/latest/dg/urls-configuration.html> names, read on 2026-11-26.
+    /// Whether Lambda gives functions a URL there, which CloudFront asks.
     pub fn is_in(region: &str) -> bool {
-        const WITHOUT: [&str; 11] = [
-            "ap-east-2",
-            "ap-south-2",
-            "ap-southeast-4",
-            "ap-southeast-5",
-            "ap-southeast-6",
-            "ap-southeast-7",
-            "ca-west-1",
-            "eu-central-2",
-            "eu-south-2",
-            "il-central-1",
-            "me-central-1",
-        ];
-        !WITHOUT.contains(&region) && !["cn-", "us-gov-"].iter().any(|prefix| region.starts_with(prefix))
+        RegionKind::of(region) != Some(RegionKind::OptInWithoutUrls)
+            && !["cn-", "us-gov-"].iter().any(|prefix| region.starts_with(prefix))
     }
 }
 

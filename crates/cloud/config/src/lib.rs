@@ -32,7 +32,7 @@ pub use architecture::Architecture;
 pub use edge::EdgeSetting;
 pub use nearest::nearest;
 pub use number::{AddressLimit, ChallengeAbove, LogDays, Whole, WindowSeconds};
-pub use region::{KNOWN_REGIONS, Region, RegionError, RegionNameError};
+pub use region::{Region, RegionError, RegionNameError};
 pub use room_config::{
     LifetimeMinutes, MostActive, MostSurplus, ROWS, RoomConfig, SETTINGS, SessionMinutes, SettingsTable,
 };

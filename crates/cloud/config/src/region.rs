@@ -5,7 +5,9 @@ use std::str::FromStr;
 
 use crate::nearest::distance;
 
-/// The code of a region, like `eu-central-1`. It may be newer than [`KNOWN_REGIONS`].
+use RegionKind::{AlwaysOn, OptIn, OptInWithoutUrls};
+
+/// The code of a region, like `eu-central-1`. It may be newer than those that are known here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region(String);
 
@@ -24,43 +26,66 @@ pub enum RegionNameError {
     Misspelt(&'static str),
 }
 
+/// How open a region is to an account.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RegionKind {
+    AlwaysOn,
+    /// An account has to enable it before it can use it:
+    /// <https://docs.aws.amazon.com/accounts/latest/reference/manage-acct-regions.html>.
+    OptIn,
+    /// The same, and Lambda gives no function a URL there, which CloudFront would ask: those that
+    /// <https://docs.aws.amazon.com/lambda/latest/dg/urls-configuration.html> names, read on 2026-11-26.
+    OptInWithoutUrls,
+}
+
 /// The regions that are open to every account, and where they are. All of them have functions on arm64.
-pub const KNOWN_REGIONS: [(&str, &str); 34] = [
-    ("af-south-1", "Cape Town"),
-    ("ap-east-1", "Hong Kong"),
-    ("ap-east-2", "Taipei"),
-    ("ap-northeast-1", "Tokyo"),
-    ("ap-northeast-2", "Seoul"),
-    ("ap-northeast-3", "Osaka"),
-    ("ap-south-1", "Mumbai"),
-    ("ap-south-2", "Hyderabad"),
-    ("ap-southeast-1", "Singapore"),
-    ("ap-southeast-2", "Sydney"),
-    ("ap-southeast-3", "Jakarta"),
-    ("ap-southeast-4", "Melbourne"),
-    ("ap-southeast-5", "Malaysia"),
-    ("ap-southeast-6", "New Zealand"),
-    ("ap-southeast-7", "Thailand"),
-    ("ca-central-1", "Canada, Central"),
-    ("ca-west-1", "Calgary"),
-    ("eu-central-1", "Frankfurt"),
-    ("eu-central-2", "Zurich"),
-    ("eu-north-1", "Stockholm"),
-    ("eu-south-1", "Milan"),
-    ("eu-south-2", "Spain"),
-    ("eu-west-1", "Ireland"),
-    ("eu-west-2", "London"),
-    ("eu-west-3", "Paris"),
-    ("il-central-1", "Tel Aviv"),
-    ("me-central-1", "United Arab Emirates"),
-    ("me-south-1", "Bahrain"),
-    ("mx-central-1", "Mexico, Central"),
-    ("sa-east-1", "São Paulo"),
-    ("us-east-1", "North Virginia"),
-    ("us-east-2", "Ohio"),
-    ("us-west-1", "North California"),
-    ("us-west-2", "Oregon"),
+const KNOWN_REGIONS: [(&str, &str, RegionKind); 34] = [
+    ("af-south-1", "Cape Town", OptIn),
+    ("ap-east-1", "Hong Kong", OptIn),
+    ("ap-east-2", "Taipei", OptInWithoutUrls),
+    ("ap-northeast-1", "Tokyo", AlwaysOn),
+    ("ap-northeast-2", "Seoul", AlwaysOn),
+    ("ap-northeast-3", "Osaka", AlwaysOn),
+    ("ap-south-1", "Mumbai", AlwaysOn),
+    ("ap-south-2", "Hyderabad", OptInWithoutUrls),
+    ("ap-southeast-1", "Singapore", AlwaysOn),
+    ("ap-southeast-2", "Sydney", AlwaysOn),
+    ("ap-southeast-3", "Jakarta", OptIn),
+    ("ap-southeast-4", "Melbourne", OptInWithoutUrls),
+    ("ap-southeast-5", "Malaysia", OptInWithoutUrls),
+    ("ap-southeast-6", "New Zealand", OptInWithoutUrls),
+    ("ap-southeast-7", "Thailand", OptInWithoutUrls),
+    ("ca-central-1", "Canada, Central", AlwaysOn),
+    ("ca-west-1", "Calgary", OptInWithoutUrls),
+    ("eu-central-1", "Frankfurt", AlwaysOn),
+    ("eu-central-2", "Zurich", OptInWithoutUrls),
+    ("eu-north-1", "Stockholm", AlwaysOn),
+    ("eu-south-1", "Milan", OptIn),
+    ("eu-south-2", "Spain", OptInWithoutUrls),
+    ("eu-west-1", "Ireland", AlwaysOn),
+    ("eu-west-2", "London", AlwaysOn),
+    ("eu-west-3", "Paris", AlwaysOn),
+    ("il-central-1", "Tel Aviv", OptInWithoutUrls),
+    ("me-central-1", "United Arab Emirates", OptInWithoutUrls),
+    ("me-south-1", "Bahrain", OptIn),
+    ("mx-central-1", "Mexico, Central", OptIn),
+    ("sa-east-1", "São Paulo", AlwaysOn),
+    ("us-east-1", "North Virginia", AlwaysOn),
+    ("us-east-2", "Ohio", AlwaysOn),
+    ("us-west-1", "North California", AlwaysOn),
+    ("us-west-2", "Oregon", AlwaysOn),
 ];
+
+/// The row of this region, if it's in the list.
+fn known(code: &str) -> Option<&'static (&'static str, &'static str, RegionKind)> {
+    KNOWN_REGIONS.iter().find(|(known, ..)| *known == code)
+}
+
+impl RegionKind {
+    pub(crate) fn of(code: &str) -> Option<Self> {
+        known(code).map(|(.., kind)| *kind)
+    }
+}
 
 impl Region {
     pub fn as_str(&self) -> &str {
@@ -85,13 +110,13 @@ impl Region {
     /// The known regions whose code or place contains the text, each with its place.
     pub fn like(text: &str) -> Vec<String> {
         let text = text.trim().to_lowercase();
-        let lines = KNOWN_REGIONS.iter().map(|(code, place)| format!("{code}  {place}"));
+        let lines = KNOWN_REGIONS.iter().map(|(code, place, _)| format!("{code}  {place}"));
         lines.filter(|line| line.to_lowercase().contains(&text)).collect()
     }
 
     /// Where it is; none for a region that is not in the list.
     pub fn place(&self) -> Option<&'static str> {
-        KNOWN_REGIONS.iter().find_map(|(code, place)| (*code == self.0).then_some(*place))
+        known(&self.0).map(|(_, place, _)| *place)
     }
 
     /// The known region of the same area and number whose direction is written almost like this. A new region has another number or
@@ -108,7 +133,12 @@ impl Region {
                 known[0] == area && known[2] == number && distance(known[1], direction) == 1
             })
         };
-        KNOWN_REGIONS.iter().map(|(code, _)| *code).find(is_meant)
+        KNOWN_REGIONS.iter().map(|(code, ..)| *code).find(is_meant)
+    }
+
+    /// Whether an account has to enable the region of this code before it can use it, as far as is known.
+    pub fn is_opt_in(code: &str) -> bool {
+        RegionKind::of(code).is_some_and(|kind| kind != AlwaysOn)
     }
 
     /// A warning if the region is not in the list.
@@ -124,9 +154,8 @@ impl FromStr for Region {
     /// Parses a code, alone or followed by the region's place as the list shows it.
     fn from_str(text: &str) -> Result<Self, RegionError> {
         let code = text.split_whitespace().next().unwrap_or_default();
-        let is_place = |rest: &str| {
-            rest.is_empty() || KNOWN_REGIONS.iter().any(|(known, place)| *known == code && *place == rest)
-        };
+        let is_place =
+            |rest: &str| rest.is_empty() || known(code).is_some_and(|(_, place, _)| *place == rest);
         let rest = text.trim().strip_prefix(code).unwrap_or_default().trim();
         let mut parts = code.split('-').rev();
         let number = parts.next().is_some_and(|part| {
@@ -151,11 +180,11 @@ mod tests {
 
     #[test]
     fn every_region_of_the_list_can_be_parsed() {
-        for (code, place) in KNOWN_REGIONS {
+        for (code, place, _) in KNOWN_REGIONS {
             let shown: Region = format!("{code}  {place}").parse().unwrap();
             assert_eq!((shown.as_str(), shown.place(), shown.warning()), (code, Some(place), None));
         }
-        assert!(KNOWN_REGIONS.is_sorted());
+        assert!(KNOWN_REGIONS.is_sorted_by_key(|(code, ..)| *code));
     }
 
     #[test]
