@@ -71,7 +71,8 @@ pub(crate) fn never() -> Statement {
     Statement::new("", "attribute_exists(#never)", [])
 }
 
-/// Puts an item if the stored one still has this version. One that isn't there yet has none, nor has a record of the keys from an older version.
+/// Puts an item if the stored one still has this version. An item that isn't there yet has no version, and neither has a record of the
+/// keys that an older version wrote.
 pub(crate) fn if_has_version(version: u64) -> Statement {
     let condition = match version {
         0 => "attribute_not_exists(#version) OR #version = :before",
@@ -284,24 +285,20 @@ pub(crate) fn take_from(share: u32, count: u32) -> Statement {
 
 /// Writes the line's progress into a copy of the status.
 pub(crate) fn publish(status: LineStatus) -> Statement {
-    let mut statement = Statement::new(
-        "SET #served = :served, #passed = :passed, #disorder = :disorder, #waiting = :waiting, #rate = :rate, \
-         #slow = :slow",
-        "attribute_exists(#id)",
-        [
-            (":served", number(status.reached)),
-            (":passed", number(status.overtaken)),
-            (":disorder", number(status.disorder)),
-            (":waiting", number(status.waiting)),
-            (":rate", number(status.rate.get())),
-            (":slow", flag(status.slow)),
-        ],
-    );
-    if let Some(left) = status.left {
-        statement.update = format!("{}, #left = :left", statement.update);
-        statement.values.insert(":left".into(), number(left));
-    }
-    statement
+    let attributes = [
+        ("served", number(status.reached)),
+        ("passed", number(status.overtaken)),
+        ("disorder", number(status.disorder)),
+        ("waiting", number(status.waiting)),
+        ("rate", number(status.rate.get())),
+        ("slow", flag(status.slow)),
+    ];
+    let left = status.left.map(|left| ("left", number(left)));
+    set(&named(attributes.into_iter().chain(left)), &[], None)
+}
+
+fn named(attributes: impl Iterator<Item = (&'static str, AttributeValue)>) -> Item {
+    attributes.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// Sets some attributes of an existing item, removes others, and keeps the rest.
@@ -330,35 +327,28 @@ pub(crate) fn admit(admission: &Item) -> Statement {
     Statement { condition: "attribute_not_exists(#id)".into(), ..set(admission, &[], None) }
 }
 
-/// Writes an entry of the audit trail, in place of the oldest one.
-pub(crate) fn replace(entry: &Item) -> Statement {
-    Statement { condition: String::new(), ..set(entry, &[], None) }
+/// The same, whether there is one or not: for an entry of the audit trail, which takes the place of the oldest one.
+pub(crate) fn replace(item: &Item) -> Statement {
+    Statement { condition: String::new(), ..set(item, &[], None) }
 }
 
-/// Writes what the trigger counted into the record of its minute. The longest wait stays, and what it does not say of a line that would have been.
+/// Writes what the trigger counted into the record of its minute. The longest wait stays, and what it does not say of a line that would
+/// have been.
 pub(crate) fn note_minute(totals: &LineTotals) -> serde_json::Result<Statement> {
-    let rate = totals.rate.map_or(0, waitroom::Rate::get);
-    let mut note = Statement::new(
-        "SET #at = :at, #epoch = :epoch, #joined = :joined, #released = :released, #waiting = :waiting, \
-         #rate = :rate, #rehearsal = :rehearsal, #format = :format, #delete_after = :delete_after",
-        "",
-        [
-            (":at", time(totals.at)),
-            (":epoch", text(&totals.epoch)),
-            (":joined", number(totals.joined)),
-            (":released", number(totals.released)),
-            (":waiting", number(totals.waiting)),
-            (":rate", number(rate)),
-            (":rehearsal", flag(totals.rehearsal)),
-            (":format", number(FORMAT)),
-            (":delete_after", number((totals.at + MinuteRecord::STORED).as_secs())),
-        ],
-    );
-    if let Some(line) = &totals.observed {
-        note.update.push_str(", #observed = :observed");
-        note.values.insert(":observed".into(), text(&serde_json::to_string(line)?));
-    }
-    Ok(note)
+    let attributes = [
+        ("at", time(totals.at)),
+        ("epoch", text(&totals.epoch)),
+        ("joined", number(totals.joined)),
+        ("released", number(totals.released)),
+        ("waiting", number(totals.waiting)),
+        ("rate", number(totals.rate.map_or(0, waitroom::Rate::get))),
+        ("rehearsal", flag(totals.rehearsal)),
+        ("format", number(FORMAT)),
+        ("delete_after", number((totals.at + MinuteRecord::STORED).as_secs())),
+    ];
+    let observed = totals.observed.as_ref().map(serde_json::to_string).transpose()?;
+    let observed = observed.map(|line| ("observed", text(&line)));
+    Ok(replace(&named(attributes.into_iter().chain(observed))))
 }
 
 /// Writes a closing record beside the record of its minute, which it stands for. `version` is that of the room after the change.
