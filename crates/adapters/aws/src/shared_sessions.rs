@@ -12,7 +12,7 @@ use waitroom::ports::{Fault, PortError, PortResult};
 
 use crate::expressions::Statement;
 use crate::items::{FORMAT, Item, number, text};
-use crate::table::{ItemKey, Table, Written};
+use crate::table::{Table, Written};
 
 const OPEN: &str = "open";
 const REPEAT: &str = "open once more";
@@ -30,15 +30,6 @@ const END: &str = "end";
 pub struct SharedSessions {
     table: Table,
     answers: Arc<Mutex<TableAnswers>>,
-}
-
-#[derive(Clone, Copy)]
-struct Subject<'a>(&'a str);
-
-impl ItemKey for Subject<'_> {
-    fn id(&self) -> String {
-        self.0.to_owned()
-    }
 }
 
 /// What the table last said of each subject's session.
@@ -68,20 +59,17 @@ impl SharedSessions {
 
     /// Fails if there is no such table, if it has another key, or if reading it is not allowed.
     pub async fn check(&self) -> PortResult<()> {
-        self.table.get("read the table of sessions", Subject("nobody")).await.map(drop)
+        self.table.get("read the table of sessions", "nobody").await.map(drop)
     }
 
-    /// The session that a write was refused for. Some emulators do not return it with the refusal.
+    /// The session that a write was refused for.
     async fn before(
         &self,
         attempt: &'static str,
         subject: &str,
         refused: Option<Item>,
     ) -> PortResult<Option<LiveSession>> {
-        let item = match refused {
-            Some(item) => Some(item),
-            None => self.table.get(attempt, Subject(subject)).await?,
-        };
+        let item = self.table.refused_by(attempt, subject, refused).await?;
         let unreadable = || {
             let why = format!("the session of {subject} was not written by this version of the guard");
             PortError::new(attempt, Fault::Broken, why)
@@ -115,14 +103,14 @@ impl SharedSessions {
             Opening::Opened | Opening::Used => return Ok(Opening::Used),
         }
         let Some(repeat) = repeat(&session, now) else { return Ok(Opening::Used) };
-        Ok(match self.table.update(REPEAT, Subject(subject), repeat).await? {
+        Ok(match self.table.update(REPEAT, subject, repeat).await? {
             Written::Done(_) => Opening::Repeated,
             Written::Refused(_) => Opening::Used,
         })
     }
 
     async fn try_keep(&self, subject: &str, session: LiveSession, now: u64) -> PortResult<bool> {
-        let before = match self.table.update(KEEP, Subject(subject), keep(&session, now)).await? {
+        let before = match self.table.update(KEEP, subject, keep(&session, now)).await? {
             Written::Done(_) => return Ok(true),
             Written::Refused(item) => self.before(KEEP, subject, item).await?,
         };
@@ -164,7 +152,7 @@ impl LiveSessions for SharedSessions {
         }
         let at = now.saturating_add(LiveSession::FAREWELL);
         // Refused where there is nothing to end. A shop says it once, so it's asked of a silent table too.
-        let ended = self.table.update(END, Subject(subject), end(id, at)).await;
+        let ended = self.table.update(END, subject, end(id, at)).await;
         answers().note_silence(&ended, now);
         ended.map_err(|error| fault(END, error))?;
         answers().end(subject, id, at);

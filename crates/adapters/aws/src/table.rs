@@ -15,20 +15,9 @@ use aws_sdk_dynamodb::types::{
 use waitroom::ports::{Fault, PortError, PortResult};
 
 use crate::expressions::Statement;
-use crate::items::{Item, ItemError, missing, text};
+use crate::items::{Item, ItemError, missing};
 use crate::keys::Key;
 use crate::retry::{CallError, call, fault, with_retries, with_retries_judged_by, with_retries_until_unsure};
-
-/// What says which item of a table is meant.
-pub(crate) trait ItemKey {
-    fn id(&self) -> String;
-}
-
-impl ItemKey for Key {
-    fn id(&self) -> String {
-        Self::id(*self)
-    }
-}
 
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
@@ -62,7 +51,11 @@ impl Table {
         Self { client, name }
     }
 
-    pub(crate) async fn get(&self, attempt: &'static str, key: impl ItemKey) -> PortResult<Option<Item>> {
+    pub(crate) async fn get(
+        &self,
+        attempt: &'static str,
+        key: impl Into<String>,
+    ) -> PortResult<Option<Item>> {
         self.get_item(attempt, key, true).await
     }
 
@@ -74,7 +67,7 @@ impl Table {
     async fn get_item(
         &self,
         attempt: &'static str,
-        key: impl ItemKey,
+        key: impl Into<String>,
         is_consistent: bool,
     ) -> PortResult<Option<Item>> {
         let request = self.client.get_item().table_name(&self.name).set_key(Some(primary(key)));
@@ -155,7 +148,7 @@ impl Table {
     pub(crate) async fn update(
         &self,
         attempt: &'static str,
-        key: impl ItemKey,
+        key: impl Into<String>,
         statement: Statement,
     ) -> PortResult<Written> {
         let request = self.update_of(key, statement);
@@ -168,7 +161,7 @@ impl Table {
     pub(crate) async fn update_once(
         &self,
         attempt: &'static str,
-        key: impl ItemKey,
+        key: impl Into<String>,
         statement: Statement,
     ) -> PortResult<Written> {
         let request = self.update_of(key, statement);
@@ -181,7 +174,7 @@ impl Table {
     pub(crate) async fn refused_by(
         &self,
         attempt: &'static str,
-        key: impl ItemKey,
+        key: impl Into<String>,
         found: Option<Item>,
     ) -> PortResult<Option<Item>> {
         match found {
@@ -190,7 +183,7 @@ impl Table {
         }
     }
 
-    fn update_of(&self, key: impl ItemKey, statement: Statement) -> UpdateItemFluentBuilder {
+    fn update_of(&self, key: impl Into<String>, statement: Statement) -> UpdateItemFluentBuilder {
         self.client
             .update_item()
             .table_name(&self.name)
@@ -282,9 +275,8 @@ impl Table {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "keys are made where they are used")]
-fn primary(key: impl ItemKey) -> HashMap<String, AttributeValue> {
-    HashMap::from([("id".to_owned(), text(&key.id()))])
+fn primary(key: impl Into<String>) -> HashMap<String, AttributeValue> {
+    HashMap::from([("id".to_owned(), AttributeValue::S(key.into()))])
 }
 
 /// The codes that say why each write of a transaction was cancelled.
