@@ -2,11 +2,12 @@
 
 use aws_config::SdkConfig;
 use aws_sdk_secretsmanager::Client;
-use aws_sdk_secretsmanager::error::SdkError;
+use aws_sdk_secretsmanager::operation::get_secret_value::GetSecretValueError;
+use aws_sdk_secretsmanager::operation::put_secret_value::PutSecretValueError;
 use pass::SecretKeys;
 use waitroom::ports::{Fault, PortError, PortResult};
 
-use crate::retry::{CallError, with_retries};
+use crate::retry::call_unless;
 
 #[derive(Clone, Debug)]
 pub(crate) struct KeySecret {
@@ -28,15 +29,9 @@ impl KeySecret {
     /// `None` if the secret has no such version.
     pub(crate) async fn get(&self, attempt: &'static str, number: u64) -> PortResult<Option<SecretKeys>> {
         let get = self.client.get_secret_value().secret_id(&self.arn).version_id(version(number));
-        let answer = match with_retries(|| get.clone().send()).await {
-            Ok(answer) => answer,
-            Err(CallError { error: SdkError::ServiceError(answer), .. })
-                if answer.err().is_resource_not_found_exception() =>
-            {
-                return Ok(None);
-            }
-            Err(failure) => return Err(failure.into_port_error(attempt)),
-        };
+        let is_missing = GetSecretValueError::is_resource_not_found_exception;
+        let answer = call_unless(attempt, || get.clone().send(), is_missing).await?;
+        let Some(answer) = answer else { return Ok(None) };
         let text = answer.secret_string.unwrap_or_default();
         // The error must not contain the text.
         let unreadable = |_| {
@@ -56,14 +51,7 @@ impl KeySecret {
         let text = serde_json::to_string(keys).map_err(PortError::broken(attempt))?;
         let put = self.client.put_secret_value().secret_id(&self.arn);
         let put = put.client_request_token(version(number)).secret_string(text);
-        match with_retries(|| put.clone().send()).await {
-            Ok(_) => Ok(()),
-            Err(CallError { error: SdkError::ServiceError(answer), .. })
-                if answer.err().is_resource_exists_exception() =>
-            {
-                Ok(())
-            }
-            Err(failure) => Err(failure.into_port_error(attempt)),
-        }
+        let is_there = PutSecretValueError::is_resource_exists_exception;
+        call_unless(attempt, || put.clone().send(), is_there).await.map(drop)
     }
 }

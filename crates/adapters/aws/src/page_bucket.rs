@@ -8,7 +8,7 @@ use aws_sdk_s3::operation::list_objects_v2::ListObjectsV2Error;
 use aws_sdk_s3::primitives::ByteStream;
 use waitroom::ports::{Fault, PortError, PortResult};
 
-use crate::retry::{call, with_retries};
+use crate::retry::{call, call_unless};
 
 /// The name of the metadata that has a file's policy.
 const POLICY: &str = "policy";
@@ -48,13 +48,8 @@ impl PageBucket {
     pub async fn get(&self, name: &str) -> PortResult<Option<StoredFile>> {
         const READ: &str = "read the waiting page";
         let object = self.client.get_object().bucket(&self.bucket).key(name);
-        let object = match with_retries(|| object.clone().send()).await {
-            Ok(object) => object,
-            Err(failure) if failure.error.as_service_error().is_some_and(GetObjectError::is_no_such_key) => {
-                return Ok(None);
-            }
-            Err(failure) => return Err(failure.into_port_error(READ)),
-        };
+        let object = call_unless(READ, || object.clone().send(), GetObjectError::is_no_such_key).await?;
+        let Some(object) = object else { return Ok(None) };
         let policy = object.metadata.and_then(|mut metadata| metadata.remove(POLICY));
         let body = object.body.collect().await.map_err(|error| PortError::new(READ, Fault::Busy, error))?;
         let (content_type, policy) = (object.content_type.unwrap_or_default(), policy.unwrap_or_default());
@@ -66,18 +61,9 @@ impl PageBucket {
         let attempt = "empty the bucket of the waiting page";
         loop {
             let list = self.client.list_objects_v2().bucket(&self.bucket);
-            let listed = match with_retries(|| list.clone().send()).await {
-                Ok(listed) => listed,
-                Err(failure)
-                    if failure
-                        .error
-                        .as_service_error()
-                        .is_some_and(ListObjectsV2Error::is_no_such_bucket) =>
-                {
-                    return Ok(());
-                }
-                Err(failure) => return Err(failure.into_port_error(attempt)),
-            };
+            let is_gone = ListObjectsV2Error::is_no_such_bucket;
+            let listed = call_unless(attempt, || list.clone().send(), is_gone).await?;
+            let Some(listed) = listed else { return Ok(()) };
             let names: Vec<_> =
                 listed.contents.unwrap_or_default().into_iter().filter_map(|object| object.key).collect();
             if names.is_empty() {

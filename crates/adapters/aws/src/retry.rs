@@ -69,20 +69,44 @@ where
     with_retries(call).await.map_err(|failure| failure.into_port_error(attempt))
 }
 
-/// The same, for a call that must not be carried out twice: it isn't made again once it may have had an effect.
-pub(crate) async fn with_retries_until_unsure<T, E, F>(call: impl Fn() -> F) -> Result<T, CallError<E>>
+/// The same, for a call with an error that is an answer, such as that something isn't there: `None` then.
+pub(crate) async fn call_unless<T, E, F>(
+    attempt: &'static str,
+    call: impl Fn() -> F,
+    is_answer: impl FnOnce(&E) -> bool,
+) -> PortResult<Option<T>>
 where
     E: Error + ProvideErrorMetadata + 'static,
     F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
 {
-    let judge = |error: &SdkError<E, HttpResponse>| match fault(error) {
+    match with_retries(call).await {
+        Ok(answer) => Ok(Some(answer)),
+        Err(failure) => {
+            let is_answer = failure.error.as_service_error().is_some_and(is_answer);
+            if is_answer { Ok(None) } else { Err(failure.into_port_error(attempt)) }
+        }
+    }
+}
+
+/// For a call that must not be carried out twice: it isn't made again once it may have had an effect. `judge` is [`fault`], unless the
+/// error code alone does not determine the fault.
+pub(crate) async fn with_retries_until_unsure<T, E, F>(
+    call: impl Fn() -> F,
+    judge: impl Fn(&SdkError<E, HttpResponse>) -> Fault,
+) -> Result<T, CallError<E>>
+where
+    E: Error + ProvideErrorMetadata + 'static,
+    F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
+{
+    let until_unsure = |error: &SdkError<E, HttpResponse>| match judge(error) {
         Fault::Unsure => Fault::Broken,
         known => known,
     };
-    with_retries_judged_by(call, judge).await.map_err(|failure| CallError::new(failure.error))
+    let called = with_retries_judged_by(call, until_unsure).await;
+    called.map_err(|CallError { error, .. }| CallError { fault: judge(&error), error })
 }
 
-/// The same, for calls whose error code alone does not determine the fault.
+/// As [`with_retries`], for calls whose error code alone does not determine the fault.
 pub(crate) async fn with_retries_judged_by<T, E, F>(
     call: impl Fn() -> F,
     judge: impl Fn(&SdkError<E, HttpResponse>) -> Fault,
@@ -246,7 +270,7 @@ mod tests {
     /// The same, of a call that must not be carried out twice.
     async fn called_until_unsure(failures: Vec<GetItem>) -> (Result<(), Fault>, usize) {
         let (calls, failures) = (Cell::new(0), RefCell::new(failures.into_iter()));
-        let done = with_retries_until_unsure(failing(&calls, &failures)).await;
+        let done = with_retries_until_unsure(failing(&calls, &failures), fault).await;
         (done.map_err(|failure| failure.fault), calls.get())
     }
 

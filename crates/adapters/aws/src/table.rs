@@ -165,7 +165,7 @@ impl Table {
         statement: Statement,
     ) -> PortResult<Written> {
         let request = self.update_of(key, statement);
-        written(attempt, with_retries_until_unsure(|| request.clone().send()).await, |answer| {
+        written(attempt, with_retries_until_unsure(|| request.clone().send(), fault).await, |answer| {
             answer.attributes.unwrap_or_default()
         })
     }
@@ -207,17 +207,11 @@ impl Table {
         attempt: &'static str,
         writes: Vec<Write>,
     ) -> PortResult<bool> {
-        let judge = |error: &_| match cancellation(error) {
-            Fault::Unsure => Fault::Broken,
-            known => known,
-        };
         let request = self.transaction(attempt, writes)?;
-        match with_retries_judged_by(|| request.clone().send(), judge).await {
+        match with_retries_until_unsure(|| request.clone().send(), cancellation).await {
             Ok(_) => Ok(true),
             Err(failure) if condition_failed(&failure.error) => Ok(false),
-            Err(CallError { error, .. }) => {
-                Err(CallError { fault: cancellation(&error), error }.into_port_error(attempt))
-            }
+            Err(failure) => Err(failure.into_port_error(attempt)),
         }
     }
 
