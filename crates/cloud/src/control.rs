@@ -1,6 +1,5 @@
 //! How orders reach a room on AWS: this process opens its ledger and its line, and carries them out itself.
 
-use std::error::Error;
 use std::time::Duration;
 
 use control::{AlarmChange, Answer, EntriesByMinute, Order, Reply, Status, Transport};
@@ -65,18 +64,14 @@ impl Transport for DeployedRoom {
 
     fn entered(&self, since: Timestamp) -> Answer<'_, Option<EntriesByMinute>> {
         Box::pin(async move {
-            let entered = self.account.entered(&self.room, since, Transport::now(self)).await;
-            entered.map(Some).map_err(boxed)
+            let entered = self.account.entered(&self.room, since, Transport::now(self)).await?;
+            Ok(Some(entered))
         })
     }
 }
 
 fn or_why<T: Default>(known: Result<T, String>) -> (T, Option<String>) {
     known.map_or_else(|why| (T::default(), Some(why)), |known| (known, None))
-}
-
-fn boxed(error: CloudError) -> Box<dyn Error + Send + Sync> {
-    Box::new(error)
 }
 
 #[cfg(test)]

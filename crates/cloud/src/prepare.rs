@@ -88,9 +88,7 @@ async fn skipping(stack: &RoomStack<'_>, id: &str) -> Result<String, CloudError>
 
 /// What could not go back.
 async fn failed(stack: &RoomStack<'_>, id: &str) -> Result<Vec<StackResourceSummary>, CloudError> {
-    let mut resources = stack.resources(id).await?;
-    resources.retain(|resource| resource.resource_status == Some(ResourceStatus::UpdateFailed));
-    Ok(resources)
+    stack.resources_with(id, &ResourceStatus::UpdateFailed).await
 }
 
 /// Whether this is a table whose warm capacity was raised: AWS lowers none, so the rollback ends only without it. The next update asks for

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aws_sdk_cloudformation::types::{ResourceStatus, StackResourceSummary};
+use aws_sdk_cloudformation::types::ResourceStatus;
 use tokio::time::sleep;
 
 use crate::artefacts::ArtefactBucket;
@@ -60,7 +60,7 @@ pub(crate) async fn delete_stack(
         }
         let text = format!("CloudFormation could not delete the stack; trying again: {}", error.reason());
         on_event(DeployEvent::Warning { text, advice: None });
-        for resource in undeletable(stack, &found.id).await? {
+        for resource in stack.resources_with(&found.id, &ResourceStatus::DeleteFailed).await? {
             let (name, kind) = (resource.logical_resource_id, resource.resource_type);
             match (kind.as_deref(), resource.physical_resource_id, name) {
                 // Something was put into the bucket after the setup function had emptied it.
@@ -75,11 +75,4 @@ pub(crate) async fn delete_stack(
             }
         }
     }
-}
-
-/// The resources that CloudFormation could not delete.
-async fn undeletable(stack: &RoomStack<'_>, id: &str) -> Result<Vec<StackResourceSummary>, CloudError> {
-    let mut resources = stack.resources(id).await?;
-    resources.retain(|resource| resource.resource_status == Some(ResourceStatus::DeleteFailed));
-    Ok(resources)
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use aws_sdk_cloudformation::Client;
-use aws_sdk_cloudformation::types::{Stack, StackEvent, StackResourceSummary, StackStatus};
+use aws_sdk_cloudformation::types::{ResourceStatus, Stack, StackEvent, StackResourceSummary, StackStatus};
 use tokio::time::{Instant, sleep};
 use waitroom::RoomId;
 
@@ -212,6 +212,16 @@ impl<'a> RoomStack<'a> {
             let attempt = format!("list the resources of {}", self.description());
             self.account.errors.call_failed(attempt, error)
         })
+    }
+
+    pub(crate) async fn resources_with(
+        &self,
+        id: &str,
+        status: &ResourceStatus,
+    ) -> Result<Vec<StackResourceSummary>, CloudError> {
+        let mut resources = self.resources(id).await?;
+        resources.retain(|resource| resource.resource_status.as_ref() == Some(status));
+        Ok(resources)
     }
 
     /// Watches an operation that is about to start. Events until now are not reported.
