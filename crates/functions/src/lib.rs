@@ -14,7 +14,10 @@ use std::error::Error;
 use std::time::Duration;
 
 use aws::AwsStore;
+use lambda_runtime::{LambdaEvent, service_fn};
+use serde::de::DeserializeOwned;
 use tokio::time::timeout;
+use tracing::Instrument;
 
 pub use environment::{Environment, MissingVariables, variable};
 pub use leftover_hold::end_leftover_hold;
@@ -48,6 +51,18 @@ impl FunctionSetup {
         let room = environment.room;
         Ok(Self { config, store, metrics: Metrics::new(room.clone()), room })
     }
+}
+
+/// Does this work for each event. Every line that is logged meanwhile names the room and the request.
+pub async fn serve<E: DeserializeOwned>(
+    room: &str,
+    work: impl AsyncFn(E) -> Result<(), lambda_runtime::Error>,
+) -> Result<(), lambda_runtime::Error> {
+    lambda_runtime::run(service_fn(async |event: LambdaEvent<E>| {
+        let span = request_span(room, &event.context.request_id);
+        work(event.payload).instrument(span).await
+    }))
+    .await
 }
 
 /// How long opening connections may take. Lambda restarts a function that has not started within ten seconds.

@@ -2,9 +2,7 @@
 
 use clock::SystemClock;
 use consumer::{Consumer, SliceOutcome};
-use functions::{FunctionSetup, Metric, request_span, warm_up};
-use lambda_runtime::{LambdaEvent, service_fn};
-use tracing::Instrument;
+use functions::{FunctionSetup, Metric, serve, warm_up};
 use waitroom::Slice;
 use waitroom::ports::{Clock, ConsumerRun};
 
@@ -12,9 +10,8 @@ pub(crate) async fn run() -> Result<(), lambda_runtime::Error> {
     let FunctionSetup { store, metrics, room, .. } = FunctionSetup::start()?;
     warm_up(store.warm_up_with_line()).await;
     let consumer = Consumer::new(store, SystemClock);
-    lambda_runtime::run(service_fn(async |event: LambdaEvent<Slice>| {
-        let span = request_span(&room, &event.context.request_id);
-        let outcome = consumer.run(event.payload, ConsumerRun(rand::random())).instrument(span).await?;
+    serve(&room, async |slice: Slice| {
+        let outcome = consumer.run(slice, ConsumerRun(rand::random())).await?;
         let SliceOutcome::Done(report) = outcome else { return Ok(()) };
         if report.released > 0 {
             metrics.count(SystemClock.now(), &[(Metric::Admitted, report.released.into())]);
@@ -25,7 +22,7 @@ pub(crate) async fn run() -> Result<(), lambda_runtime::Error> {
                 "could not admit visitors: the ledger took no admissions when the slice was over".into()
             );
         }
-        Ok::<_, lambda_runtime::Error>(())
-    }))
+        Ok(())
+    })
     .await
 }

@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use aws::{AwsStore, PageBucket};
 use functions::stack_setup::{SetupEvent, SetupPorts, attend, until_allowed};
-use functions::{FunctionSetup, cloudformation, request_span, variable};
-use lambda_runtime::{LambdaEvent, service_fn};
+use functions::{FunctionSetup, cloudformation, serve, variable};
 use page::Page;
-use tracing::Instrument;
 use waitroom::Room;
 use waitroom::ports::PortResult;
 
@@ -45,16 +43,10 @@ impl SetupPorts for OnAws {
 pub(crate) async fn run() -> Result<(), lambda_runtime::Error> {
     let FunctionSetup { config, store, room, .. } = FunctionSetup::start_with_trigger()?;
     let ports = OnAws { store, site: PageBucket::new(&config, variable("PAGE_BUCKET")?) };
-    lambda_runtime::run(service_fn(async |event: LambdaEvent<SetupEvent>| {
-        let span = request_span(&room, &event.context.request_id);
-        let event = event.payload;
-        let handled = async {
-            let answer = attend(&ports, &event).await;
-            tracing::info!(request = ?event.request_type, success = answer.is_success(), "setup finished");
-            cloudformation::send(event.response_url.as_str(), &answer).await
-        };
-        handled.instrument(span).await?;
-        Ok::<_, lambda_runtime::Error>(())
-    }))
+    serve(&room, async |event: SetupEvent| {
+        let answer = attend(&ports, &event).await;
+        tracing::info!(request = ?event.request_type, success = answer.is_success(), "setup finished");
+        Ok(cloudformation::send(event.response_url.as_str(), &answer).await?)
+    })
     .await
 }

@@ -3,21 +3,18 @@
 use std::time::Duration;
 
 use clock::SystemClock;
-use functions::{FunctionSetup, Metric, request_span, warm_up};
-use lambda_runtime::{LambdaEvent, service_fn};
+use functions::{FunctionSetup, Metric, serve, warm_up};
 use probe::HttpProbe;
 use serde::de::IgnoredAny;
 use throttle::Throttle;
-use tracing::Instrument;
 use waitroom::throttle_rules::Verdict;
 
 pub(crate) async fn run() -> Result<(), lambda_runtime::Error> {
     let FunctionSetup { store, metrics, room, .. } = FunctionSetup::start_with_trigger()?;
     warm_up(store.warm_up()).await;
     let throttle = Throttle::new(store, SystemClock, HttpProbe::new()?, Duration::from_mins(1));
-    lambda_runtime::run(service_fn(async |event: LambdaEvent<IgnoredAny>| {
-        let span = request_span(&room, &event.context.request_id);
-        if let Some(finding) = throttle.run().instrument(span).await?.finding() {
+    serve(&room, async |_: IgnoredAny| {
+        if let Some(finding) = throttle.run().await?.finding() {
             let verdict = |verdict| u64::from(finding.verdict == verdict);
             let counts = [
                 (Metric::ShopWell, verdict(Verdict::Well)),
@@ -26,7 +23,7 @@ pub(crate) async fn run() -> Result<(), lambda_runtime::Error> {
             ];
             metrics.count(finding.at, &counts);
         }
-        Ok::<_, lambda_runtime::Error>(())
-    }))
+        Ok(())
+    })
     .await
 }

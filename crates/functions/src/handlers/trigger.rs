@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use aws::FunctionDispatch;
 use clock::SystemClock;
-use functions::{FunctionSetup, Metric, end_leftover_hold, request_span, variable, warm_up};
-use lambda_runtime::{LambdaEvent, service_fn};
+use functions::{FunctionSetup, Metric, end_leftover_hold, serve, variable, warm_up};
 use serde::Deserialize;
-use tracing::Instrument;
 use trigger::{Trigger, TriggerCause};
 use waitroom::ports::{Clock, RoomReader};
 
@@ -25,13 +23,12 @@ pub(crate) async fn run() -> Result<(), lambda_runtime::Error> {
     let has_throttle = variable("THROTTLING").map_or(true, |throttling| throttling == "yes");
     warm_up(store.warm_up_with_line()).await;
     let trigger = Trigger::new(store.clone(), SystemClock, dispatch, Duration::from_mins(1));
-    lambda_runtime::run(service_fn(async |event: LambdaEvent<TriggerEvent>| {
-        let span = request_span(&room, &event.context.request_id);
-        let cause = if event.payload.valve_changed { TriggerCause::Change } else { TriggerCause::Minute };
+    serve(&room, async |event: TriggerEvent| {
+        let cause = if event.valve_changed { TriggerCause::Change } else { TriggerCause::Minute };
         if cause == TriggerCause::Minute && !has_throttle {
             end_leftover_hold(&store).await;
         }
-        let report = trigger.run(cause).instrument(span).await?;
+        let report = trigger.run(cause).await?;
         if !report.found_nobody() {
             let rate = store.room().await.map(|room| {
                 // A full shop is no stall, unless nobody says who has left it.
@@ -44,7 +41,7 @@ pub(crate) async fn run() -> Result<(), lambda_runtime::Error> {
             counts.extend(rate.map(|rate| (Metric::Rate, rate)));
             metrics.count(SystemClock.now(), &counts);
         }
-        Ok::<_, lambda_runtime::Error>(())
-    }))
+        Ok(())
+    })
     .await
 }
