@@ -123,10 +123,10 @@ async fn a_pipeline_gets_what_was_deployed(config: &RoomConfig) {
 /// Whoever watches asks again after a minute, so what is refused meanwhile is told then.
 async fn a_status_says_who_is_refused(room: &DeployedRoom) {
     let of_api = [("ApiName", "beekeeper-operated"), ("Stage", "prod")];
-    put("Count", "AWS/ApiGateway", &of_api, 1, 100).await;
-    put("4XXError", "AWS/ApiGateway", &of_api, 1, 60).await;
+    put("Count", "AWS/ApiGateway", &of_api, minute(1), 100).await;
+    put("4XXError", "AWS/ApiGateway", &of_api, minute(1), 60).await;
     for again in [0, 7] {
-        put("5XXError", "AWS/ApiGateway", &of_api, 1, again).await;
+        put("5XXError", "AWS/ApiGateway", &of_api, minute(1), again).await;
         let status = control::Status::of(room.store(), SystemClock.now()).await.unwrap();
         let status = room.watched(status).await.unwrap();
         let refused = status.refusals.unwrap();
@@ -219,21 +219,12 @@ async fn a_room_that_does_not_exist_is_not_found() {
 #[tokio::test]
 #[ignore = "needs LocalEmu: cargo xtask test cloud"]
 async fn who_came_for_their_pass_is_read_by_minutes() {
-    let minute = |ago: u64| {
-        let now = SystemClock.now().as_millis();
-        Timestamp::from_millis((now / 60_000 - ago) * 60_000)
-    };
     let (first, second) = (minute(20), minute(18));
-    let cloudwatch = aws_sdk_cloudwatch::Client::new(&sdk_config());
     // LocalEmu reads no metrics from logs, so they are put as CloudWatch would find them there.
     for (room, at, visitors) in
         [("entered", first, 1), ("entered", first, 2), ("entered", second, 1), ("other", first, 9)]
     {
-        let time = DateTime::from_millis(i64::try_from(at.as_millis()).unwrap() + 5000);
-        let dimension = Dimension::builder().name("Room").value(room).build();
-        let datum = MetricDatum::builder().metric_name("Entered").dimensions(dimension).timestamp(time);
-        let datum = datum.value(f64::from(visitors)).unit(StandardUnit::Count).build();
-        cloudwatch.put_metric_data().namespace("Beekeeper").metric_data(datum).send().await.unwrap();
+        put("Entered", "Beekeeper", &[("Room", room)], at, visitors).await;
     }
     let (account, room) = (account().await, "entered".parse().unwrap());
     assert_eq!(account.entered(&room, minute(30), minute(0)).await.unwrap(), [(first, 3), (second, 1)]);
@@ -241,9 +232,14 @@ async fn who_came_for_their_pass_is_read_by_minutes() {
     assert_eq!(account.entered(&nobody, minute(30), minute(0)).await.unwrap(), []);
 }
 
-/// Puts a value of one of AWS's own metrics, as of so many minutes ago.
-async fn put(metric: &str, namespace: &str, dimensions: &[(&str, &str)], ago: u64, value: u32) {
-    let at = (SystemClock.now().as_millis() / 60_000 - ago) * 60_000 + 5000;
+/// When the minute of the clock began that was so many minutes ago.
+fn minute(ago: u64) -> Timestamp {
+    Timestamp::from_millis((SystemClock.now().as_millis() / 60_000 - ago) * 60_000)
+}
+
+/// Puts a value of a metric into the minute that began then.
+async fn put(metric: &str, namespace: &str, dimensions: &[(&str, &str)], minute: Timestamp, value: u32) {
+    let at = minute.as_millis() + 5000;
     let mut datum = MetricDatum::builder()
         .metric_name(metric)
         .timestamp(DateTime::from_millis(i64::try_from(at).unwrap()))
@@ -270,10 +266,10 @@ async fn who_is_refused_and_why_is_read_from_the_metrics_of_the_alarms() {
     let account = account().await;
     let of_api = [("ApiName", "beekeeper-refusing"), ("Stage", "prod")];
     for ago in [1, 2, 3] {
-        put("Count", "AWS/ApiGateway", &of_api, ago, 5000).await;
-        put("5XXError", "AWS/ApiGateway", &of_api, ago, 400).await;
-        put("4XXError", "AWS/ApiGateway", &of_api, ago, 9).await;
-        put("Throttles", "AWS/Lambda", &[("FunctionName", "refusing-door")], ago, 390).await;
+        put("Count", "AWS/ApiGateway", &of_api, minute(ago), 5000).await;
+        put("5XXError", "AWS/ApiGateway", &of_api, minute(ago), 400).await;
+        put("4XXError", "AWS/ApiGateway", &of_api, minute(ago), 9).await;
+        put("Throttles", "AWS/Lambda", &[("FunctionName", "refusing-door")], minute(ago), 390).await;
     }
     let now = SystemClock.now();
     let refused = account.refusals(source(&room, "refusing-door"), now).await.unwrap().unwrap();
@@ -288,7 +284,7 @@ async fn who_is_refused_and_why_is_read_from_the_metrics_of_the_alarms() {
     assert_eq!(REGION, "us-east-1");
     let elsewhere = account_in("eu-central-1").await;
     let firewall = "beekeeper-calm-Edge-eu-central-1";
-    put("BlockedRequests", "AWS/WAFV2", &[("WebACL", firewall), ("Rule", "ALL")], 1, 30).await;
+    put("BlockedRequests", "AWS/WAFV2", &[("WebACL", firewall), ("Rule", "ALL")], minute(1), 30).await;
     let behind_edge = RefusalSource { has_edge_firewall: true, ..source(&calm, "calm-door") };
     let refused = elsewhere.refusals(behind_edge, now).await.unwrap().unwrap();
     assert!(refused.requests == 30 && refused.reason.starts_with("the firewall refuses"), "{refused:?}");
