@@ -271,14 +271,13 @@ mod tests {
 
     #[test]
     fn alarms_cost_what_the_template_watches() {
-        let with = |throttle, door_limit, edge| (throttle, door_limit, edge);
         for (throttle, door_limit, edge) in [
-            with(false, false, EdgeSetting::No),
-            with(true, false, EdgeSetting::No),
-            with(false, true, EdgeSetting::No),
-            with(false, false, EdgeSetting::Yes),
-            with(true, true, EdgeSetting::Moving),
-            with(false, true, EdgeSetting::Yes),
+            (false, false, EdgeSetting::No),
+            (true, false, EdgeSetting::No),
+            (false, true, EdgeSetting::No),
+            (false, false, EdgeSetting::Yes),
+            (true, true, EdgeSetting::Moving),
+            (false, true, EdgeSetting::Yes),
         ] {
             let mut config = room_config("sale");
             config.alarm_email = Some("anna@shop.example".parse().unwrap());

@@ -121,16 +121,12 @@ impl Account {
 mod tests {
     use super::*;
 
-    fn reading(limit: AccountLimit, region: &str, read: Result<Option<f64>, String>) -> LimitReading {
-        LimitReading::new(limit, region, read)
-    }
-
     #[test]
     fn a_limit_that_cannot_be_read_is_the_regions_default() {
-        let unread = |region| reading(AccountLimit::ApiRequests, region, Err("denied".into()));
+        let unread = |region| LimitReading::new(AccountLimit::ApiRequests, region, Err("denied".into()));
         assert_eq!((unread("us-east-1").taken, unread("eu-central-2").taken), (10_000.0, 2_500.0));
         assert_eq!(unread("us-east-1").error.as_deref(), Some("denied"));
-        assert_eq!(reading(AccountLimit::Concurrency, "us-east-1", Ok(None)).taken, 1000.0);
+        assert_eq!(LimitReading::new(AccountLimit::Concurrency, "us-east-1", Ok(None)).taken, 1000.0);
     }
 
     #[test]
@@ -155,14 +151,14 @@ mod tests {
 
     #[test]
     fn an_own_limit_is_taken_unless_a_newer_region_reports_the_usual_default() {
-        let requests = |region, value| reading(AccountLimit::ApiRequests, region, Ok(Some(value)));
+        let requests = |region, value| LimitReading::new(AccountLimit::ApiRequests, region, Ok(Some(value)));
         assert_eq!(requests("us-east-1", 10_000.0).taken, 10_000.0);
         assert_eq!(requests("us-east-1", 600.0).taken, 600.0);
         assert_eq!(requests("ap-southeast-3", 30_000.0).taken, 30_000.0);
         let doubted = requests("ap-southeast-3", 10_000.0);
         assert!(doubted.is_doubted() && doubted.taken == 2_500.0, "{doubted:?}");
-        let limits =
-            taken(&[doubted, reading(AccountLimit::Concurrency, "", Ok(Some(10.0)))], "ap-southeast-3");
+        let ten = LimitReading::new(AccountLimit::Concurrency, "", Ok(Some(10.0)));
+        let limits = taken(&[doubted, ten], "ap-southeast-3");
         assert_eq!((limits.api_requests, limits.concurrency, limits.table_reads), (2_500.0, 10.0, 40_000.0));
     }
 }

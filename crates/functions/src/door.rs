@@ -8,9 +8,8 @@ use lambda_http::request::{LambdaRequest, RequestContext};
 use lambda_http::{LambdaEvent, Request, RequestExt};
 use producer::DoorRequest;
 
-/// What `lambda_http` would lose of an event, or panic at. Joins the cookies to one header. API Gateway passes on several `Cookie` headers, as HTTP/2 allows a browser to send them, and
-/// `lambda_http` keeps the last one. A function's URL lists cookies, and `lambda_http` drops them all if one has a letter beyond
-/// ASCII.
+/// Keeps what `lambda_http` would lose of an event, or panic at. It keeps only the last of several `Cookie` headers, which HTTP/2
+/// allows, and drops the cookies that a function's URL lists if one has a letter beyond ASCII. So they are joined to one header here.
 pub fn mended(mut event: LambdaEvent<LambdaRequest>) -> LambdaEvent<LambdaRequest> {
     let (headers, cookies): (_, Vec<Vec<u8>>) = match &mut event.payload {
         LambdaRequest::ApiGatewayV1(request) => {

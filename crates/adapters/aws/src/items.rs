@@ -274,6 +274,7 @@ pub(crate) fn decode_plan(plan: u64, item: &Item) -> Result<Plan, ItemError> {
         needs_permits: reader.optional("needs_permits", Reader::flag)?.unwrap_or_default(),
     })
 }
+
 /// What the slices of a group have said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SlicesItem {

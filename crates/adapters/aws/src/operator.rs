@@ -248,9 +248,7 @@ impl AwsStore {
         let unsure = unanswered.0.pop().map(|(.., error)| error);
         Err(unsure.or(busy).unwrap_or_else(|| PortError::new(attempt, Fault::Busy, conflict)))
     }
-}
 
-impl AwsStore {
     /// Changes the room for the throttle, the door or the trigger. They may not write the status; whoever publishes it
     /// next writes the rate in force.
     pub(crate) async fn alter_for_functions(

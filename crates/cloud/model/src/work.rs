@@ -36,9 +36,9 @@ pub(crate) const CONSUMER_GB: f64 = 0.125;
 /// While the ledger fails, a consumer keeps the batch that it has, and receives no other. One more may be on its way.
 const BATCHES_IN_HAND: f64 = 2.0;
 
-/// A slice claims itself with one write, and asks with another whether the ledger takes admissions. Every two seconds it records how many it has released, in an item that it shares with
-/// fifteen others and that is then larger than a kilobyte, and raises the ticket that the line has reached. It notes the
-/// longest wait every five seconds at most.
+/// A slice claims itself with one write, and asks with another whether the ledger takes admissions. Every two seconds it records how
+/// many it has released, in an item that it shares with fifteen others and that is then larger than a kilobyte, and raises the ticket
+/// that the line has reached. It notes the longest wait every five seconds at most.
 pub(crate) const SLICE_WRITES: f64 = 3.0 + 30.0 * (2.0 + 1.0) + 12.0;
 /// It reads the room once a second.
 pub(crate) const SLICE_READS: f64 = SLICE_SECONDS;
