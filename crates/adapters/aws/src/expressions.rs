@@ -327,7 +327,8 @@ pub(crate) fn admit(admission: &Item) -> Statement {
     Statement { condition: "attribute_not_exists(#id)".into(), ..set(admission, &[], None) }
 }
 
-/// The same, whether there is one or not: for an entry of the audit trail, which takes the place of the oldest one.
+/// The same, whether there is one or not: for the record of a minute, and for an entry of the audit trail, which takes the place of the
+/// oldest one.
 pub(crate) fn replace(item: &Item) -> Statement {
     Statement { condition: String::new(), ..set(item, &[], None) }
 }

@@ -81,13 +81,6 @@ impl Key {
     }
 }
 
-/// For the table. Unlike what errors and logs show, it has the token.
-impl From<Key> for String {
-    fn from(key: Key) -> Self {
-        key.id()
-    }
-}
-
 /// For errors and logs. They must not contain a token.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -25,6 +25,21 @@ pub(crate) struct Table {
     name: String,
 }
 
+/// The key of an item. It may have a visitor's token in it, so nothing shows it.
+pub(crate) struct ItemId(String);
+
+impl From<Key> for ItemId {
+    fn from(key: Key) -> Self {
+        Self(key.id())
+    }
+}
+
+impl From<&str> for ItemId {
+    fn from(subject: &str) -> Self {
+        Self(subject.to_owned())
+    }
+}
+
 /// The result of a conditional write.
 #[derive(Debug)]
 pub(crate) enum Written {
@@ -54,7 +69,7 @@ impl Table {
     pub(crate) async fn get(
         &self,
         attempt: &'static str,
-        key: impl Into<String>,
+        key: impl Into<ItemId>,
     ) -> PortResult<Option<Item>> {
         self.get_item(attempt, key, true).await
     }
@@ -67,7 +82,7 @@ impl Table {
     async fn get_item(
         &self,
         attempt: &'static str,
-        key: impl Into<String>,
+        key: impl Into<ItemId>,
         is_consistent: bool,
     ) -> PortResult<Option<Item>> {
         let request = self.client.get_item().table_name(&self.name).set_key(Some(primary(key)));
@@ -148,7 +163,7 @@ impl Table {
     pub(crate) async fn update(
         &self,
         attempt: &'static str,
-        key: impl Into<String>,
+        key: impl Into<ItemId>,
         statement: Statement,
     ) -> PortResult<Written> {
         let request = self.update_of(key, statement);
@@ -161,7 +176,7 @@ impl Table {
     pub(crate) async fn update_once(
         &self,
         attempt: &'static str,
-        key: impl Into<String>,
+        key: impl Into<ItemId>,
         statement: Statement,
     ) -> PortResult<Written> {
         let request = self.update_of(key, statement);
@@ -174,7 +189,7 @@ impl Table {
     pub(crate) async fn refused_by(
         &self,
         attempt: &'static str,
-        key: impl Into<String>,
+        key: impl Into<ItemId>,
         found: Option<Item>,
     ) -> PortResult<Option<Item>> {
         match found {
@@ -183,7 +198,7 @@ impl Table {
         }
     }
 
-    fn update_of(&self, key: impl Into<String>, statement: Statement) -> UpdateItemFluentBuilder {
+    fn update_of(&self, key: impl Into<ItemId>, statement: Statement) -> UpdateItemFluentBuilder {
         self.client
             .update_item()
             .table_name(&self.name)
@@ -269,8 +284,8 @@ impl Table {
     }
 }
 
-fn primary(key: impl Into<String>) -> HashMap<String, AttributeValue> {
-    HashMap::from([("id".to_owned(), AttributeValue::S(key.into()))])
+fn primary(key: impl Into<ItemId>) -> HashMap<String, AttributeValue> {
+    HashMap::from([("id".to_owned(), AttributeValue::S(key.into().0))])
 }
 
 /// The codes that say why each write of a transaction was cancelled.
