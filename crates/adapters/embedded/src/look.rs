@@ -22,7 +22,7 @@ use crate::tables::{AUDIT, CLOSING, MINUTE, TableError, from_json, open_if_any};
 use crate::{EmbeddedStore, OpenError, builder, shared};
 
 impl EmbeddedStore {
-    /// The store in this file as it was left, and when it was written last. Whatever would change it fails.
+    /// The store in this file as it was left, and when its room ran last. Whatever would change it fails.
     pub fn look_at(file: &Path) -> Result<(Self, Timestamp), OpenError> {
         let failed = |error| OpenError::of(file, error);
         let medium = Overlay::over(file).map_err(failed)?;
