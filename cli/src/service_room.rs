@@ -2,6 +2,7 @@
 //! to name.
 
 use std::env;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use rooms::data;
@@ -40,7 +41,7 @@ impl ServiceRoom {
 
     /// Whether it was ever started. The package only brings its configuration.
     pub(crate) fn has_run(&self) -> bool {
-        self.data.symlink_metadata().is_ok()
+        !self.data.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
     }
 
     /// Where it is, for a sentence.

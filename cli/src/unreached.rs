@@ -107,12 +107,12 @@ pub(crate) fn hangs(waited: Duration) -> Failure {
 
 /// Advice for a command that should have named a room on this machine, or named one that isn't found.
 #[cfg(feature = "aws")]
-pub(crate) fn or_here(advice: &str, named: Option<&RoomId>) -> String {
-    let advice = format!("{advice}; or {}", for_a_room_here(&data::running()));
-    match ServiceRoom::of_this_machine().and_then(|service| service.asked_about(named)) {
-        Some(question) => format!("{question}; or {advice}"),
-        None => advice,
-    }
+pub(crate) fn or_here(advice: Option<&str>, named: Option<&RoomId>) -> String {
+    let service = ServiceRoom::of_this_machine().filter(ServiceRoom::has_run);
+    let question = service.and_then(|service| service.asked_about(named));
+    let here = for_a_room_here(&data::running());
+    let told = [question, advice.map(str::to_owned), Some(here)];
+    told.into_iter().flatten().collect::<Vec<_>>().join("; or ")
 }
 
 /// Advice for a command that should have named a room on this machine.

@@ -18,7 +18,7 @@ use crate::exit::{Exit, Failure};
 use crate::printer::note;
 use crate::room::RoomHandle;
 use crate::service_room::ServiceRoom;
-use crate::unreached::{for_a_room_here, or_here};
+use crate::unreached::or_here;
 
 /// The account and region of a room.
 pub(crate) fn access(config: &RoomConfig) -> Result<Access> {
@@ -45,16 +45,11 @@ pub(crate) async fn room(which: &Which) -> Result<Option<RoomHandle>> {
 
 /// The error for a room that isn't found on AWS. One of this name on this machine may be meant.
 fn perhaps_here(error: anyhow::Error, name: &RoomId) -> anyhow::Error {
-    let running = data::running();
-    let service = ServiceRoom::of_this_machine().filter(|service| service.name == *name);
-    if !running.contains(name) && service.is_none() {
+    let is_service = |service: ServiceRoom| service.name == *name && service.has_run();
+    if !data::running().contains(name) && !ServiceRoom::of_this_machine().is_some_and(is_service) {
         return error;
     }
-    let advice = match (ending::advice(&error), service) {
-        (Some(advice), _) => or_here(&advice, Some(name)),
-        (None, Some(service)) => service.asked_about(Some(name)).unwrap_or_default(),
-        (None, None) => for_a_room_here(&running),
-    };
+    let advice = or_here(ending::advice(&error).as_deref(), Some(name));
     Failure::new(ending::exit(&error), format!("{error:#}")).advising(advice).into()
 }
 
@@ -84,11 +79,13 @@ pub(crate) fn config_of(which: &Which) -> Result<RoomConfig> {
             Some(names) => format!("name one of {names}"),
             None => "configure a room for AWS with: beekeeper init".into(),
         };
-        return Err(Failure::new(Exit::Usage, "no room is named").advising(or_here(&advice, None)).into());
+        return Err(Failure::new(Exit::Usage, "no room is named")
+            .advising(or_here(Some(&advice), None))
+            .into());
     };
     folder.load(name).map_err(|error| match error.downcast::<UnknownRoom>() {
         Ok(unknown) => {
-            let advice = or_here(&unknown.advice(), Some(name));
+            let advice = or_here(Some(&unknown.advice()), Some(name));
             Failure::new(Exit::Missing, unknown.to_string()).advising(advice).into()
         }
         Err(error) => error,
