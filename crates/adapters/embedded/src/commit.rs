@@ -414,14 +414,15 @@ mod tests {
 
     use futures_executor::block_on;
     use futures_util::FutureExt;
-    use port_contracts::visitor::visitor;
+    use port_contracts::visitor::{admission, visitor};
     use redb::Builder;
     use redb::backends::InMemoryBackend;
     use waitroom::fixture;
-    use waitroom::ports::LineBack;
+    use waitroom::ports::{Admissions, LineBack};
 
     use super::*;
     use crate::EmbeddedStore;
+    use crate::tables::{Tables, encode_admission};
 
     #[test]
     fn who_hears_that_a_change_failed_can_read() {
@@ -483,6 +484,55 @@ mod tests {
         drop(store);
         thread.join().unwrap();
         assert!(found > 5 * failed, "{found} reads found the file open, and {failed} didn't");
+    }
+
+    #[test]
+    fn admissions_are_opened_once_for_each_commit() {
+        let now = || Timestamp::from_millis(1_700_000_000_000);
+        let open = move || Builder::new().create_with_backend(InMemoryBackend::new());
+        let (store, mut committer) =
+            EmbeddedStore::new(Box::new(open), Box::new(now), Duration::ZERO, fixture::room(300), None)
+                .unwrap();
+        let admissions = || store.shared.database.admissions().unwrap();
+        let before = admissions();
+        assert!(Arc::ptr_eq(&before, &admissions()));
+        drop(store.takes_admissions().now_or_never());
+        assert_eq!(committer.commit_pending().unwrap(), 1);
+        let after = admissions();
+        assert!(!Arc::ptr_eq(&before, &after));
+        assert!(Arc::ptr_eq(&after, &admissions()));
+    }
+
+    #[test]
+    fn admissions_are_those_of_the_file_that_was_opened_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let (begun, file) = (OnceLock::new(), directory.path().join(EmbeddedStore::FILE));
+        let open = move || {
+            Builder::new().create(&file).inspect(|database| {
+                if begun.set(()).is_err() {
+                    // As if the change that failed were on the disk all the same.
+                    let transaction = database.begin_write().unwrap();
+                    let (token, record) = (visitor(1).token, encode_admission(&admission(1, 1)));
+                    let mut tables = Tables::of(&transaction);
+                    tables.admission().unwrap().insert(token.as_bytes(), record.as_slice()).unwrap();
+                    drop(tables);
+                    transaction.commit().unwrap();
+                }
+            })
+        };
+        let now = || Timestamp::from_millis(1_700_000_000_000);
+        let (store, mut committer) =
+            EmbeddedStore::new(Box::new(open), Box::new(now), Duration::ZERO, fixture::room(300), None)
+                .unwrap();
+        let find = || block_on(store.admission(visitor(1).token));
+        assert_eq!(find().unwrap(), None);
+        let fails =
+            store.change("fail", |_: &mut Draft<'_>| -> Result<(), TableError> { panic!("on purpose") });
+        drop(fails.now_or_never());
+        committer.commit_pending().unwrap_err();
+        assert_eq!(find().unwrap_err().fault, Fault::Busy, "nothing is read of the file that was closed");
+        committer.reopen().unwrap();
+        assert_eq!(find().unwrap(), Some(admission(1, 1)));
     }
 
     #[test]

@@ -251,12 +251,7 @@ impl EmbeddedStore {
         attempt: &'static str,
         read: impl FnOnce(&ReadTransaction) -> Result<T, TableError>,
     ) -> PortResult<T> {
-        let transaction = self.shared.database.begin_read().map_err(TableError::from);
-        transaction.and_then(|transaction| read(&transaction)).map_err(|error| {
-            // Nothing was changed. If the storage failed, the next change opens it again, so a retry may succeed.
-            let fault = if matches!(error, TableError::Storage(_)) { Fault::Busy } else { Fault::Broken };
-            PortError::new(attempt, fault, error)
-        })
+        read_from(attempt, self.shared.database.begin_read(), read)
     }
 
     async fn change<T: Send + 'static>(
@@ -272,6 +267,19 @@ impl fmt::Debug for EmbeddedStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EmbeddedStore").field("waiting", &self.shared.line().waiting).finish_non_exhaustive()
     }
+}
+
+/// Reads from what could be opened.
+fn read_from<F, T>(
+    attempt: &'static str,
+    from: Result<F, redb::Error>,
+    read: impl FnOnce(&F) -> Result<T, TableError>,
+) -> PortResult<T> {
+    from.map_err(TableError::from).and_then(|from| read(&from)).map_err(|error| {
+        // Nothing was changed. If the storage failed, the next change opens it again, so a retry may succeed.
+        let fault = if matches!(error, TableError::Storage(_)) { Fault::Busy } else { Fault::Broken };
+        PortError::new(attempt, fault, error)
+    })
 }
 
 fn builder() -> Builder {

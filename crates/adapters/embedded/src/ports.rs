@@ -20,15 +20,14 @@ use waitroom::{
     Rate, Room, SliceAdmissions, SliceId, Stock, Timestamp, Token, Turnout, Window, WindowAdmissions,
 };
 
-use crate::EmbeddedStore;
 use crate::deliveries::Deliveries;
 use crate::draft::Draft;
 use crate::line;
 use crate::tables::{
-    ADMISSION, AUDIT, CAME, HELP, JOINED_AT, LINE, PLAN, SINGLE, SLICE, SliceRecord, TableError,
-    decode_admission, decode_call, decode_waiting, from_json, joined_at, open_if_any, read_single, single,
-    slice_key, to_json,
+    AUDIT, CAME, HELP, JOINED_AT, LINE, PLAN, SINGLE, SLICE, SliceRecord, TableError, decode_admission,
+    decode_call, decode_waiting, from_json, joined_at, open_if_any, read_single, single, slice_key, to_json,
 };
+use crate::{EmbeddedStore, read_from};
 
 /// The line and the ledger lie in one file, so one handle is both.
 impl Store for EmbeddedStore {
@@ -367,8 +366,7 @@ fn recorded(slices: &impl ReadableTable<(u64, u16), SliceRecord>, plan: u64) -> 
 
 impl Admissions for EmbeddedStore {
     async fn admission(&self, token: Token) -> PortResult<Option<Admission>> {
-        self.read("read an admission", |transaction| {
-            let admissions = transaction.open_table(ADMISSION)?;
+        read_from("read an admission", self.shared.database.admissions(), |admissions| {
             admissions.get(token.as_bytes())?.map(|record| decode_admission(record.value())).transpose()
         })
     }

@@ -18,7 +18,8 @@ use crate::format::Format;
 use crate::line;
 use crate::recent_plans::RecentPlans;
 use crate::tables::{
-    CLOSING, LINE, MINUTE, SINGLE, STOCK, TableError, Tables, from_json, open_if_any, read_single, single,
+    ADMISSION, CLOSING, LINE, MINUTE, OpenAdmissions, SINGLE, STOCK, TableError, Tables, from_json,
+    open_if_any, read_single, single,
 };
 
 /// Opens the database: a file, or in tests a disk that fails.
@@ -90,7 +91,14 @@ impl KeptRoom {
 }
 
 /// The database. Empty from a failed write until it is opened again.
-pub(crate) struct DatabaseHandle(RwLock<Option<Database>>);
+pub(crate) struct DatabaseHandle(RwLock<Option<HeldDatabase>>);
+
+struct HeldDatabase {
+    /// As the last commit has left them. Kept open, because every poll looks for one, and to open the table costs more than to look.
+    /// `None` if that failed. Stands before the database, so that it's dropped first.
+    admissions: Option<Arc<OpenAdmissions>>,
+    database: Database,
+}
 
 /// No change was stored since then, although some were tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,7 +167,8 @@ impl SharedState {
 
     fn take(&self, database: Database) -> Result<(), redb::Error> {
         self.load(&database).map_err(unreadable)?;
-        *self.database.0.write() = Some(database);
+        *self.database.0.write() = Some(HeldDatabase { admissions: None, database });
+        self.database.hold_admissions();
         Ok(())
     }
 
@@ -208,6 +217,8 @@ impl SharedState {
     }
 
     pub(crate) fn apply(&self, committed: Committed) {
+        // First, so that whoever sees anything of this commit finds its admissions.
+        self.database.hold_admissions();
         if committed.begins_epoch {
             // Before the new epoch is visible, so that no ticket of the old epoch is handed out in it.
             self.next_ticket.store(1, Ordering::Relaxed);
@@ -329,13 +340,32 @@ pub(crate) fn is_full(error: &redb::Error) -> bool {
 
 impl DatabaseHandle {
     pub(crate) fn begin_write(&self) -> Result<WriteTransaction, redb::Error> {
-        let database = self.0.read();
-        Ok(database.as_ref().ok_or(redb::Error::DatabaseClosed)?.begin_write()?)
+        let held = self.0.read();
+        Ok(held.as_ref().ok_or(redb::Error::DatabaseClosed)?.database.begin_write()?)
     }
 
     pub(crate) fn begin_read(&self) -> Result<ReadTransaction, redb::Error> {
-        let database = self.0.read();
-        Ok(database.as_ref().ok_or(redb::Error::DatabaseClosed)?.begin_read()?)
+        let held = self.0.read();
+        Ok(held.as_ref().ok_or(redb::Error::DatabaseClosed)?.database.begin_read()?)
+    }
+
+    /// The admissions as the last commit has left them.
+    pub(crate) fn admissions(&self) -> Result<Arc<OpenAdmissions>, redb::Error> {
+        // Cloned, because whoever looks may wait for the disk, and must not keep the committer waiting.
+        let held = self.0.read().as_ref().and_then(|held| held.admissions.clone());
+        held.map_or_else(|| self.open_admissions(), Ok)
+    }
+
+    fn open_admissions(&self) -> Result<Arc<OpenAdmissions>, redb::Error> {
+        Ok(Arc::new(self.begin_read()?.open_table(ADMISSION)?))
+    }
+
+    /// Once for each commit. Held any longer, those of an old one would keep redb from using its space again.
+    fn hold_admissions(&self) {
+        let admissions = self.open_admissions().ok();
+        if let Some(held) = self.0.write().as_mut() {
+            held.admissions = admissions;
+        }
     }
 
     pub(crate) fn close(&self) {

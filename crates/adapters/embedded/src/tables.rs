@@ -33,6 +33,9 @@ impl<E: Into<redb::Error>> From<E> for TableError {
 
 type TokenBytes = [u8; Token::BYTES];
 
+/// The admissions as a commit has left them.
+pub(crate) type OpenAdmissions = ReadOnlyTable<TokenBytes, &'static [u8]>;
+
 /// The consumer that took the slice, how many visitors it recorded as released, and how many the slice has admitted.
 /// Consumers record every two seconds. The last number is always exact, so that another consumer can resume the slice.
 pub(crate) type SliceRecord = (u128, u32, u32);
