@@ -1,7 +1,7 @@
 use http::{HeaderMap, Method};
 use pass::{Refused, ShownIn};
 
-use crate::{GuardedRequest, SessionId};
+use crate::{GuardedRequest, SessionCookie, SessionId};
 
 /// What to do with a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct ToShop {
     pub number: Option<u64>,
     /// What the shop may [end](crate::Guard::end). None without a session.
     pub session: Option<SessionId>,
+    /// What let the visitor in. None without a session.
+    pub cookie: Option<SessionCookie>,
     pub outcome: GuardOutcome,
 }
 

@@ -73,6 +73,7 @@ impl<C: RoomClient> Authorizer<C> {
     fn session(&self, headers: &HeaderMap, now: u64) -> Option<Session> {
         let key = self.key.as_ref()?;
         let cookies = cookie::sent(headers, &self.cookie);
-        Session::find(cookies, key, &self.rules.name, self.rules.times.session, now)
+        let found = Session::find(cookies, key, &self.rules.name, self.rules.times.session, now);
+        found.map(|(session, _)| session)
     }
 }

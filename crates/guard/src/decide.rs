@@ -16,7 +16,7 @@ use crate::visitor_cookie::{SentVisitor, Trips};
 use crate::{
     Decision, Exchange, GuardAnswer, GuardOutcome, GuardRules, GuardTimes, GuardedRequest, LiveSession,
     LiveSessions, Moment, OneSession, Opening, Reachability, ReachabilityChange, RoomClient, RoomKeys,
-    SessionId, SessionKey, SessionsFault, ToShop, WhenUnreachable, cookie,
+    SessionCookie, SessionId, SessionKey, SessionsFault, ToShop, WhenUnreachable, cookie,
 };
 
 /// The guard of one shop.
@@ -149,10 +149,10 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
             return Decision::Enter(ToShop::default());
         }
         let pass = target::pass(request.target);
-        if let Some(session) = self.session(request, moment.now)
+        if let Some((session, value)) = self.session(request, moment.now)
             && self.is_live(&session, moment.now).await
         {
-            return enter(request, pass, session);
+            return enter(request, pass, session, SessionCookie::new(&self.cookie, value));
         }
         // A page of another site may embed the door, and so fetch a pass of its visitor.
         let is_arrival = request.method == Method::GET && request.shown() == ShownIn::Window;
@@ -188,24 +188,15 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
         if named.peek().is_none() {
             return;
         }
-        if let Some(session) = self.session(request, now)
+        if let Some((session, _)) = self.session(request, now)
             && named.any(|id| id.parse() == Ok(session.id))
         {
             self.end(&visitor(session), now).await;
         }
     }
 
-    /// Whether this text, `NAME=VALUE` of a cookie, is the session that decides about a request.
-    ///
-    /// Then a web server may, for a moment, answer everybody who has this text as it answers this request.
-    pub fn is_decided_by(&self, text: &str, request: &GuardedRequest<'_>, now: u64) -> bool {
-        let sealed = |session: Session| session.seal(&self.key, &self.rules.name);
-        let value = text.strip_prefix(&self.cookie).and_then(|rest| rest.strip_prefix('='));
-        value.is_some() && self.session(request, now).map(sealed).as_deref() == value
-    }
-
-    /// A session that the guard wrote, and that has not lasted too long.
-    fn session(&self, request: &GuardedRequest<'_>, now: u64) -> Option<Session> {
+    /// A session that the guard wrote, and that has not lasted too long, and the cookie's value.
+    fn session<'a>(&'a self, request: &GuardedRequest<'a>, now: u64) -> Option<(Session, &'a str)> {
         let cookies = cookie::sent(request.headers, &self.cookie);
         Session::find(cookies, &self.key, &self.rules.name, self.times().session, now)
     }
@@ -409,17 +400,23 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
 }
 
 /// The shop answers; but a URL with a pass is cleaned first, so that nobody copies it.
-fn enter(request: &GuardedRequest<'_>, pass: Option<&str>, session: Session) -> Decision {
+fn enter(
+    request: &GuardedRequest<'_>,
+    pass: Option<&str>,
+    session: Session,
+    cookie: SessionCookie,
+) -> Decision {
     if pass.is_some() && request.only_reads() {
         let path = ReturnPath::new(request.target).unwrap_or_else(ReturnPath::root).to_string();
         return Decision::Answer(GuardAnswer::redirect(302, path, None, GuardOutcome::Cleaned));
     }
-    Decision::Enter(visitor(session))
+    Decision::Enter(ToShop { cookie: Some(cookie), ..visitor(session) })
 }
 
 fn visitor(session: Session) -> ToShop {
     let Session { id, subject, number, .. } = session;
-    ToShop { subject: Some(subject), number, session: Some(id), outcome: GuardOutcome::Entered }
+    let outcome = GuardOutcome::Entered;
+    ToShop { subject: Some(subject), number, session: Some(id), cookie: None, outcome }
 }
 
 fn complain(error: &SessionsFault) {

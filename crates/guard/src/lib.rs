@@ -63,4 +63,4 @@ pub use reporter::{Reporter, new_guard_name};
 pub use request::GuardedRequest;
 pub use room_keys::{RoomClient, RoomKeys, RoomSilence};
 pub use rules::{GuardRules, GuardTimes};
-pub use session::{SessionId, SessionKey, SessionKeyError};
+pub use session::{SessionCookie, SessionId, SessionKey, SessionKeyError};

@@ -23,6 +23,12 @@ pub struct SessionKeyError;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SessionId(Bytes);
 
+/// The cookie that a session was found in, `NAME=VALUE`.
+///
+/// Whoever has it has the session. It is never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SessionCookie(String);
+
 /// What the cookie of a visitor who was let in says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Session {
@@ -48,6 +54,23 @@ impl SessionKey {
     /// A proof of one room is none of another, although guards may share the key.
     fn proven_text(room: &str, session: &str) -> String {
         format!("session {room} {session}")
+    }
+}
+
+impl SessionCookie {
+    pub(crate) fn new(name: &str, value: &str) -> Self {
+        Self(format!("{name}={value}"))
+    }
+
+    /// Whether it is this text, byte for byte. Then a web server may, for a moment, answer everybody who has this text alike.
+    pub fn is(&self, text: &[u8]) -> bool {
+        self.0.as_bytes() == text
+    }
+}
+
+impl fmt::Debug for SessionCookie {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SessionCookie(…)")
     }
 }
 
@@ -87,16 +110,16 @@ impl Session {
         format!("{text}.{proof}")
     }
 
-    /// The first session in these cookies that the guard wrote, and that has not lasted longer than this.
+    /// The first session in these cookies that the guard wrote, and that has not lasted longer than this; and the value that says so.
     pub(crate) fn find<'a>(
         mut cookies: impl Iterator<Item = &'a str>,
         key: &SessionKey,
         room: &str,
         longest: Duration,
         now: u64,
-    ) -> Option<Self> {
+    ) -> Option<(Self, &'a str)> {
         let lasts = |session: &Self| now < session.end(longest);
-        cookies.find_map(|value| Self::unseal(value, key, room).filter(lasts))
+        cookies.find_map(|value| Some((Self::unseal(value, key, room).filter(lasts)?, value)))
     }
 
     /// When it ends, however active the visitor is.
@@ -151,7 +174,8 @@ mod tests {
             assert_eq!(Session::unseal(&session.seal(&key, "sale"), &key, "sale"), Some(session));
         }
         assert!(session().seal(&key, "sale").len() < 250, "every request carries it");
-        assert!(!format!("{key:?} {:?}", session().id).contains("070707"), "nobody's session is in a log");
+        let shown = format!("{key:?} {:?} {:?}", session().id, SessionCookie::new("guard", "070707"));
+        assert!(!shown.contains("070707"), "nobody's session is in a log");
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use guard::{
-    Decision, Guard, GuardAnswer, GuardOutcome, GuardedRequest, LiveSessions, Moment, NUMBER_HEADER,
-    RoomClient, SUBJECT_HEADER, ToShop,
+    Decision, Guard, GuardAnswer, GuardedRequest, LiveSessions, Moment, NUMBER_HEADER, RoomClient,
+    SUBJECT_HEADER, ToShop,
 };
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
@@ -60,8 +60,7 @@ impl<L: LiveSessions, C: RoomClient> ForwardAuth<L, C> {
         Self { guard, proxies, metrics }
     }
 
-    /// What the guard says of a request, and whether it says the same of all requests with the text in `CACHED_AS`.
-    async fn decide(&self, headers: &HeaderMap, sender: IpAddr) -> Result<(Decision, bool), &'static str> {
+    async fn decide(&self, headers: &HeaderMap, sender: IpAddr) -> Result<Decision, &'static str> {
         const UNCLEAR: &str =
             "the web server must send X-Forwarded-Method and X-Forwarded-Uri, each once: docs/guard.md";
         let method = only(headers, &METHOD).and_then(|method| Method::from_bytes(method.as_bytes()).ok());
@@ -72,12 +71,7 @@ impl<L: LiveSessions, C: RoomClient> ForwardAuth<L, C> {
         let client = self.proxies.client(sender, headers);
         let Ok(moment) = Moment::now() else { return Err("the operating system gave no random numbers") };
         let request = GuardedRequest { method: &method, target: &target, headers, client };
-        let decision = self.guard.decide(&request, moment).await;
-        let is_cacheable = decision.outcome() == GuardOutcome::Entered
-            && only(headers, &CACHED_AS)
-                .and_then(|text| text.to_str().ok())
-                .is_some_and(|text| self.guard.is_decided_by(text, &request, moment.now));
-        Ok((decision, is_cacheable))
+        Ok(self.guard.decide(&request, moment).await)
     }
 }
 
@@ -88,6 +82,12 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue
         (Some(value), None) => Some(value),
         _ => None,
     }
+}
+
+/// Whether the guard says the same of all requests with the text in `CACHED_AS`.
+fn is_cacheable(headers: &HeaderMap, to_shop: &ToShop) -> bool {
+    let cookie = to_shop.cookie.as_ref();
+    cookie.zip(only(headers, &CACHED_AS)).is_some_and(|(cookie, text)| cookie.is(text.as_bytes()))
 }
 
 /// All headers are always there: some web servers would otherwise leave what a browser wrote.
@@ -132,13 +132,15 @@ impl<L: LiveSessions + 'static, C: RoomClient + 'static> HttpService for Forward
         };
         let begun = Instant::now();
         match self.decide(request.headers(), sender).await {
-            Ok((decision, is_cacheable)) => {
+            Ok(decision) => {
                 let outcome = decision.outcome();
                 self.metrics.count(outcome, begun.elapsed());
                 match decision {
                     Decision::Enter(entering) => {
                         let end_cookie = self.guard.end_cookie(&entering);
-                        to_shop(&entering, end_cookie, is_cacheable && style == Style::AuthRequest)
+                        let is_cacheable =
+                            style == Style::AuthRequest && is_cacheable(request.headers(), &entering);
+                        to_shop(&entering, end_cookie, is_cacheable)
                     }
                     Decision::Answer(answer) => answered(&answer, style),
                 }

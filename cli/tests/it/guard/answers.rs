@@ -109,6 +109,30 @@ fn sessions_outlive_a_restart_of_the_guard() {
     assert!(error.starts_with("error: another guard uses "), "{error}");
 }
 
+/// By an answer that nginx keeps under anything else, somebody without a session would get in.
+#[test]
+fn nginx_may_keep_an_answer_under_the_session_that_let_the_visitor_in_alone() {
+    let room = room();
+    let guard = Guard::of(&room, &["--http", "--bypass-path", "/static/"]);
+    let enter = || cookie(&guard.asked(&format!("/?bk_pass={}", pass(&room)), &[]));
+    let (session, of_another) = (enter(), enter());
+    let made_up = "bk_demo_guard=session.made-up";
+    let both = format!("{made_up}; {session}");
+    let is_kept = |path: &str, target: &str, text: &str| {
+        let headers = [("Cookie", &*both), ("X-Beekeeper-Cached-As", text)];
+        let answer = guard.asked_at(path, target, &headers);
+        assert_eq!(answer.status, 200, "{text}");
+        answer.header("x-accel-expires").is_some()
+    };
+    assert!(is_kept("/auth-request", "/", &session));
+    let value = session.strip_prefix("bk_demo_guard=").unwrap();
+    for text in [made_up, &both, &of_another, value, &format!("{session}A"), ""] {
+        assert!(!is_kept("/auth-request", "/", text), "{text}");
+    }
+    assert!(!is_kept("/auth-request", "/static/a.css", &session), "it needs no session");
+    assert!(!is_kept("/forward-auth", "/", &session), "Traefik and Caddy keep nothing");
+}
+
 #[test]
 fn what_bypasses_is_configured() {
     let room = room();
