@@ -92,6 +92,10 @@ pub(crate) fn template(edge: EdgeSetting) -> Result<String, CloudError> {
     ] {
         template["Parameters"][name] = json!({ "Type": "String", "Description": description });
     }
+    template["Outputs"]["Version"] = json!({
+        "Description": "The beekeeper that deployed this. An older one deploys nothing here.",
+        "Value": env!("CARGO_PKG_VERSION"),
+    });
     for resource in template["Resources"].as_object_mut().into_iter().flat_map(Map::values_mut) {
         if resource["Type"] != "AWS::Serverless::Function" {
             continue;

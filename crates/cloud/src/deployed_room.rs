@@ -11,11 +11,13 @@ use probe::WebAddress;
 use url::Url;
 use waitroom::{Author, RoomId, RoomState};
 
+use crate::bundle::{PACKAGE_BUCKET, PACKAGE_KEY, unreadable};
 use crate::edge_stack::has_edge_firewall;
 use crate::error::OrIncomplete;
 use crate::kept_refusals::KeptRefusals;
 use crate::reservation::reserved;
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
+use crate::template::{TEMPLATE, parse};
 use crate::{Account, CloudError, CloudErrorKind, names};
 
 /// A room in an account.
@@ -133,12 +135,36 @@ fn mail_address(stack: &StackState) -> Option<MailAddress> {
     Some(MailAddress { topic: topic.clone(), address: address.clone() })
 }
 
-/// What this stack's functions know and those of this program don't: a newer beekeeper has deployed it.
-pub(crate) fn only_known_there(stack: &StackState) -> Vec<String> {
+/// What shows that a newer beekeeper than this one deployed this stack, if anything does.
+pub(crate) fn sign_of_newer(stack: &StackState) -> Result<Option<String>, CloudError> {
+    let own = env!("CARGO_PKG_VERSION");
+    if let Some(version) = stack.outputs.get("Version").filter(|version| is_newer(version, own)) {
+        return Ok(Some(format!("beekeeper {version} deployed it, and this one is {own}")));
+    }
+    // Two builds may have one version.
     let own = || RoomState::ALL.map(RoomState::as_str).into_iter().chain(Ability::ALL.map(Ability::word));
-    let mut states = known_states(stack);
-    states.retain(|state| own().all(|own| own != state));
-    states
+    let mut unknown = known_states(stack);
+    unknown.retain(|state| own().all(|own| own != state));
+    // CDK puts a value in place of that parameter, and adds one of its own.
+    if stack.parameters.contains_key(PACKAGE_BUCKET) {
+        let template = parse(TEMPLATE).map_err(|error| unreadable(&error))?;
+        let is_own = |name: &str| {
+            [PACKAGE_BUCKET, PACKAGE_KEY].contains(&name) || template["Parameters"].get(name).is_some()
+        };
+        unknown.extend(stack.parameters.keys().filter(|name| !is_own(name)).cloned());
+    }
+    let unknown = unknown.join(", ");
+    Ok((!unknown.is_empty())
+        .then(|| format!("a newer beekeeper deployed it, and this one doesn't know its {unknown}")))
+}
+
+/// A candidate counts as the release that it's for.
+fn is_newer(version: &str, own: &str) -> bool {
+    let numbers = |version: &str| {
+        let release = version.split('-').next()?;
+        release.split('.').map(|number| number.parse().ok()).collect::<Option<Vec<u64>>>()
+    };
+    numbers(version) > numbers(own)
 }
 
 /// A stack of before does not say which states it knows.
@@ -229,6 +255,21 @@ impl DeployedRoom {
 mod tests {
     use super::*;
     use crate::stub_aws;
+
+    #[test]
+    fn versions_are_compared_by_their_numbers() {
+        for (version, own, expected) in [
+            ("0.1.1", "0.1.0", true),
+            ("0.10.0", "0.9.9", true),
+            ("0.2.0-rc.1", "0.1.0", true),
+            ("0.1.0", "0.1.0", false),
+            ("0.1.0", "0.1.1", false),
+            ("0.1.0", "0.1.0-rc.1", false),
+            ("next", "0.1.0", false),
+        ] {
+            assert_eq!(is_newer(version, own), expected, "{version} than {own}");
+        }
+    }
 
     /// Somebody else's credentials or region, most likely: a second room would help nobody.
     #[tokio::test]

@@ -209,6 +209,9 @@ mod tests {
         let own =
             template["Parameters"].as_object().unwrap().keys().filter(|name| name.starts_with("Package"));
         let names = own.map(|name| format!("parameter {name}"));
+        let version = &template["Outputs"]["Version"]["Value"];
+        assert_eq!(version, env!("CARGO_PKG_VERSION"), "an older beekeeper reads it in the stack");
+        let names = names.chain(["output Version".to_owned()]);
         let names = names.chain(["stack.json", "parameters.json"].into_iter().flat_map(fields));
         let of_edge = json_in(&files, "edge-firewall/template.json");
         let outputs =

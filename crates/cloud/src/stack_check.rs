@@ -7,7 +7,7 @@ use config::RoomConfig;
 use waitroom::Timestamp;
 
 use crate::deploy::Deployment;
-use crate::deployed_room::only_known_there;
+use crate::deployed_room::sign_of_newer;
 use crate::setting_change::SettingChange;
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
 use crate::{Account, Bundle, CloudError};
@@ -68,7 +68,7 @@ impl Account {
         config: &RoomConfig,
         bundle: &Bundle,
     ) -> Result<DeployedBy, CloudError> {
-        if !only_known_there(found).is_empty() {
+        if sign_of_newer(found)?.is_some() {
             return Ok(DeployedBy::NewerVersion);
         }
         // The page is not compared here: it is no part of the template.

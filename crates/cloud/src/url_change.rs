@@ -5,7 +5,7 @@ use config::{DomainName, EdgeSetting, RoomConfig};
 use hyper::Method;
 use waitroom::RoomId;
 
-use crate::deployed_room::only_known_there;
+use crate::deployed_room::sign_of_newer;
 use crate::smoke_client::SmokeClient;
 use crate::stack::StackState;
 use crate::warnings::PlanWarning;
@@ -43,15 +43,11 @@ impl Account {
     }
 }
 
-/// An error if this program's functions could not read what those of the stack may have written: nobody would get in until somebody
-/// deploys the newer ones again.
+/// An error if a newer beekeeper deployed the stack: this one would take its settings and mended faults away. If its functions could not
+/// read what the newer ones may have written, nobody would get in until somebody deploys those again.
 fn refuse_older_functions(existing: &StackState, config: &RoomConfig) -> Result<(), CloudError> {
-    let newer = only_known_there(existing);
-    if newer.is_empty() {
-        return Ok(());
-    }
+    let Some(reason) = sign_of_newer(existing)? else { return Ok(()) };
     let attempt = format!("update the room {}", config.room);
-    let reason = format!("a newer beekeeper deployed it, and this one doesn't know its {}", newer.join(", "));
     Err(CloudError::new(CloudErrorKind::Other, attempt, reason)
         .with_advice("use that version, or a newer one"))
 }
@@ -218,15 +214,27 @@ mod tests {
     #[test]
     fn an_older_beekeeper_puts_no_functions_under_what_a_newer_one_wrote() {
         let config = room_config("sale");
-        let refused = |states: Option<&str>| {
-            let mut deployed = StackState::with([].into());
-            deployed.outputs.extend(states.map(|states| ("States".to_owned(), states.to_owned())));
+        let owned = |values: &[(&str, &str)]| {
+            values.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+        };
+        let refused = |outputs: &[(&str, &str)], parameters: &[(&str, &str)]| {
+            let mut deployed = StackState::with(owned(parameters));
+            deployed.outputs = owned(outputs);
             refuse_older_functions(&deployed, &config).map_err(|error| error.reason())
         };
-        assert_eq!(refused(None), Ok(()));
-        assert_eq!(refused(Some("on paused off closed")), Ok(()));
-        let told = refused(Some("on paused off lottery")).unwrap_err();
-        assert_eq!(told, "a newer beekeeper deployed it, and this one doesn't know its lottery");
+        let own = env!("CARGO_PKG_VERSION");
+        let known = [("States", "on paused off closed"), ("Version", own)];
+        let [bucket, key] = [("PackageBucket", "artefacts"), ("PackageKey", "functions/1.zip")];
+        assert_eq!(refused(&[], &[]), Ok(()));
+        assert_eq!(refused(&known, &[bucket, key, ("Title", "Sale")]), Ok(()));
+        assert_eq!(refused(&known, &[("BootstrapVersion", "/cdk-bootstrap/version")]), Ok(()), "by CDK");
+
+        let unknown =
+            |what: &str| format!("a newer beekeeper deployed it, and this one doesn't know its {what}");
+        assert_eq!(refused(&[("States", "on paused off lottery")], &[]), Err(unknown("lottery")));
+        assert_eq!(refused(&known, &[bucket, key, ("Lottery", "yes")]), Err(unknown("Lottery")));
+        let of_version = format!("beekeeper 999.0.0 deployed it, and this one is {own}");
+        assert_eq!(refused(&[("Version", "999.0.0")], &[]), Err(of_version));
     }
 
     #[test]
