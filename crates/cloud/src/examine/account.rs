@@ -86,7 +86,6 @@ pub fn no_functions(bundle: &Bundle, config: &RoomConfig) -> Option<DoctorCheck>
 
 /// `lack` is what a stack lacks that has no room.
 fn judge_stack(found: Option<&StackCheck>, lack: Option<String>, room: &RoomId) -> Vec<DoctorCheck> {
-    let deploy = format!("deploy again, which keeps the line: beekeeper deploy {room}");
     let Some(found) = found else {
         let text = format!(
             "the room is not deployed yet, with these credentials and in this region; its page, keys, certificate, alarms and dead \
@@ -94,6 +93,8 @@ fn judge_stack(found: Option<&StackCheck>, lack: Option<String>, room: &RoomId) 
         );
         return vec![DoctorCheck::not_checked(STACK, text)];
     };
+    let with = if found.deployed_by == DeployedBy::NewerVersion { " with the newer beekeeper" } else { "" };
+    let deploy = format!("deploy again{with}, which keeps the line: beekeeper deploy {room}");
     let status = found.status.to_lowercase().replace('_', " ");
     let mut checks = match found.progress {
         // Otherwise every check of the room would be missing, and nobody would know why.
@@ -117,7 +118,10 @@ fn judge_stack(found: Option<&StackCheck>, lack: Option<String>, room: &RoomId) 
         }
         DeployedBy::AnotherVersion => {
             let text = "the room was deployed by another version of beekeeper than this one";
-            checks.push(DoctorCheck::warning(STACK, text, &*deploy));
+            let advice = format!(
+                "if this one is newer, {deploy}; otherwise get that version from whoever deployed it last"
+            );
+            checks.push(DoctorCheck::warning(STACK, text, advice));
         }
         DeployedBy::ThisProgram | DeployedBy::Unknown => {}
     }
@@ -262,7 +266,11 @@ mod tests {
             "{edited:?}"
         );
         assert!(edited[1].found.ends_with("deployed: title: 1 -> none, shop: 1 -> none"), "{edited:?}");
-        let newer = of(StackProgress::Complete, DeployedBy::NewerVersion, &[]);
+        let advice = edited[0].advice.as_deref().unwrap();
+        assert!(advice.starts_with("if this one is newer, deploy again, "), "{advice}");
+        let newer = of(StackProgress::Complete, DeployedBy::NewerVersion, &["title"]);
+        let advice = newer[1].advice.as_deref().unwrap();
+        assert!(advice.contains("deploy again with the newer beekeeper, "), "{advice}");
         assert!(
             newer[0].result == CheckResult::Warning && newer[0].found.starts_with("a newer"),
             "{newer:?}"
