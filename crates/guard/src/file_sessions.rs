@@ -66,7 +66,14 @@ impl FileSessions {
         // A power cut may leave anything at the end.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
         let text = String::from_utf8_lossy(&bytes[..whole]);
-        text.lines().filter_map(read).for_each(|(subject, session)| sessions.restore(subject, session));
+        let unread = restore(&text, &sessions);
+        if unread > 0 {
+            tracing::warn!(
+                "could not read {unread} of the lines in {}; perhaps a newer guard wrote them. Nobody is logged out, but a session that was ended \
+                 there may go on",
+                path.display()
+            );
+        }
         let anew = SessionsBeside::write(path, &sessions, now).and_then(|anew| anew.into_place(path, ""));
         let file = anew.or_else(|error| {
             let as_it_is = SessionFile::as_it_is(path, whole as u64, text.lines().count());
@@ -225,6 +232,19 @@ fn word(what: Option<impl ToString>) -> String {
     what.map_or_else(|| "-".into(), |known| known.to_string())
 }
 
+/// Returns how many lines can't be read.
+fn restore(text: &str, sessions: &MemorySessions) -> usize {
+    let mut unread = 0;
+    for line in text.lines() {
+        if let Some((subject, session)) = read(line) {
+            sessions.restore(subject, session);
+        } else {
+            unread += 1;
+        }
+    }
+    unread
+}
+
 fn read(line: &str) -> Option<(&str, LiveSession)> {
     let mut parts = line.split(' ');
     let subject = parts.next().filter(|subject| pass::is_subject(subject))?;
@@ -335,7 +355,19 @@ mod tests {
         assert_eq!(line("kFv3q0Yd", &bare), format!("{first} - - - -\n"));
         assert_eq!(line("kFv3q0Yd", &exchanged), format!("{second} - -\n"));
         assert_eq!(line("kFv3q0Yd", &ended), format!("{third}\n"));
-        assert_eq!(read(&format!("{third} more")), Some(("kFv3q0Yd", ended)));
+    }
+
+    #[test]
+    fn of_a_newer_guards_lines_those_that_are_known_are_read_and_the_others_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sessions");
+        let known = line("a", &session(1, NOW));
+        let text = known.replace('\n', " more\n") + "b=AQEBAQ\n";
+        assert_eq!(restore(&text, &MemorySessions::default()), 1);
+        fs::write(&path, text).unwrap();
+        let store = FileSessions::open(&path, NOW).unwrap();
+        assert_eq!(store.sessions.all(), [("a".into(), session(1, NOW))]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), known);
     }
 
     /// As a process that was killed leaves it.
