@@ -40,7 +40,7 @@ pub(crate) fn run(restore: &Restore, json: bool, yes: bool) -> Result<()> {
     refuse_running(&directory, &name)?;
     let file = directory.join(EmbeddedStore::FILE);
     let _alone = EmbeddedStore::alone_in(&directory).map_err(|error| not_put_back(error, &file))?;
-    let old = FileInPlace::of(&file)?;
+    let old = FileInPlace::of(&file).map_err(not_given_up)?;
     if let FileInPlace::Room(RoomFile { name: other, .. }) = &old
         && *other != name
     {
@@ -102,6 +102,16 @@ fn refuse_running(directory: &Path, name: &RoomId) -> Result<()> {
     };
     let advice = format!("{stop}; every place is kept. Visitors can't join until it runs again");
     Err(Failure::new(Exit::Failed, runs).advising(advice).into())
+}
+
+/// The error with what to do. A file that another version can read is given up only by hand.
+fn not_given_up(error: OpenError) -> anyhow::Error {
+    match error {
+        OpenError::Newer { .. } => Failure::new(Exit::Failed, error.to_string())
+            .advising("or move it away and restore again: nobody knows then what came after the backup")
+            .into(),
+        _ => error.into(),
+    }
 }
 
 /// The error with what to do.

@@ -230,6 +230,26 @@ fn a_file_that_is_lost_or_damaged_is_replaced() {
     assert_eq!(room.status()["line"]["waiting"], 4);
 }
 
+/// The version that wrote it still knows everybody.
+#[test]
+fn a_file_of_a_newer_version_is_not_replaced() {
+    let room = Local::start(&["--rate", "60"]);
+    let file = backup(&room, "noon.redb");
+    let (directory, _) = room.interrupt();
+    let place = directory.path().join(EmbeddedStore::FILE);
+    let database = redb::Database::open(&place).unwrap();
+    let singles: redb::TableDefinition<&str, &[u8]> = redb::TableDefinition::new("single");
+    let transaction = database.begin_write().unwrap();
+    transaction.open_table(singles).unwrap().insert("format", b"3".as_slice()).unwrap();
+    transaction.commit().unwrap();
+    drop(database);
+    let before = fs::read(&place).unwrap();
+    let (code, said) = refused(directory.path(), &[file.to_str().unwrap(), "--yes"]);
+    assert_eq!((code, said.contains("use the version that wrote it")), (1, true), "{said}");
+    assert!(said.contains("or move it away and restore again"), "{said}");
+    assert!(fs::read(&place).unwrap() == before, "it was changed");
+}
+
 /// It opens visitors' way by itself, perhaps into a shop that is down by now.
 #[test]
 fn a_backup_with_an_opening_says_when_the_room_opens() {

@@ -23,7 +23,7 @@ impl Format {
                 let found = other.map_or("no format".into(), |other| format!("format {}", other.0));
                 let (oldest, newest) = (Self::READ.start(), Self::READ.end());
                 let why = format!("{found}, this version of Beekeeper reads formats {oldest} to {newest}");
-                Err(redb::Error::Corrupted(why).into())
+                Err(TableError::Record(why))
             }
         }
     }

@@ -71,6 +71,11 @@ pub enum OpenError {
     NoRoom(PathBuf),
     #[error("this user may not use {}; run the command as the user who runs the room, or with sudo", .0.display())]
     Denied(PathBuf),
+    #[error(
+        "a newer beekeeper may have written {} ({found}); use the version that wrote it, and everybody keeps their place",
+        .file.display()
+    )]
+    Newer { file: PathBuf, found: String },
     #[error("could not use the directory {}", .0.display())]
     Directory(PathBuf, #[source] io::Error),
     #[error("could not open the store {}", .0.display())]
@@ -78,7 +83,11 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    fn of(file: &Path, error: redb::Error) -> Self {
+    fn of(file: &Path, error: TableError) -> Self {
+        let error = match error {
+            TableError::Storage(error) => error,
+            TableError::Record(found) => return Self::Newer { file: file.into(), found },
+        };
         match error {
             redb::Error::DatabaseAlreadyOpen => Self::InUse(file.parent().unwrap_or(file).into()),
             // Its first bytes are not those of a store.
@@ -111,7 +120,7 @@ impl EmbeddedStore {
         let path = directory.join(Self::FILE);
         fs::create_dir_all(directory).map_err(|error| OpenError::Directory(directory.into(), error))?;
         if !path.exists() {
-            begin(directory, &path, &first).map_err(|error| OpenError::of(&path, error))?;
+            begin(directory, &path, &first).map_err(|error| OpenError::of(&path, error.into()))?;
         }
         let open = {
             let path = path.clone();
@@ -144,7 +153,7 @@ impl EmbeddedStore {
         now: impl Fn() -> Timestamp + Send + Sync + 'static,
     ) -> Result<(Self, Committer), redb::Error> {
         let open = move || builder().create_with_backend(medium());
-        Self::new(Box::new(open), Box::new(now), lead_time, first, None)
+        Self::new(Box::new(open), Box::new(now), lead_time, first, None).map_err(unreadable)
     }
 
     fn new(
@@ -153,7 +162,7 @@ impl EmbeddedStore {
         lead_time: Duration,
         first: Room,
         directory: Option<PathBuf>,
-    ) -> Result<(Self, Committer), redb::Error> {
+    ) -> Result<(Self, Committer), TableError> {
         let shared = Arc::new(SharedState::new(open, now, lead_time, first, directory)?);
         let (committer, queue) = Committer::new(shared.clone());
         Ok((Self { shared, queue: Arc::new(queue), thread: Arc::default() }, committer))

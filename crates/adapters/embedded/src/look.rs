@@ -24,17 +24,17 @@ use crate::{EmbeddedStore, OpenError, builder, shared};
 impl EmbeddedStore {
     /// The store in this file as it was left, and when its room ran last. Whatever would change it fails.
     pub fn look_at(file: &Path) -> Result<(Self, Timestamp), OpenError> {
-        let failed = |error| OpenError::of(file, error);
-        let medium = Overlay::over(file).map_err(failed)?;
+        let failed = |error: TableError| OpenError::of(file, error);
+        let medium = Overlay::over(file).map_err(|error| failed(error.into()))?;
         if medium.is_empty().map_err(|error| failed(error.into()))? {
             // redb would make a new store of it.
             return Err(OpenError::NoRoom(file.into()));
         }
         let open = move || builder().create_with_backend(medium.clone());
         let database = open().map_err(|error| failed(error.into()))?;
-        let room = shared::stored_room(&database).map_err(|error| failed(shared::unreadable(error)))?;
+        let room = shared::stored_room(&database).map_err(failed)?;
         let room = room.ok_or_else(|| OpenError::NoRoom(file.into()))?;
-        let recorded = last_record(&database).map_err(|error| failed(shared::unreadable(error)))?;
+        let recorded = last_record(&database).map_err(failed)?;
         drop(database);
         let written = last_write(file).map_err(|error| failed(error.into()))?;
         // The file of a room that was copied has the time of that.

@@ -123,7 +123,7 @@ impl SharedState {
         lead_time: Duration,
         first: Room,
         directory: Option<PathBuf>,
-    ) -> Result<Self, redb::Error> {
+    ) -> Result<Self, TableError> {
         // What the process before has used is not known.
         let begun = UsedTime::at(now());
         let progress = LineProgress::default();
@@ -152,7 +152,7 @@ impl SharedState {
         };
         let database = (shared.open)()?;
         if is_new(&database)? {
-            create_tables(&database, &shared.kept_room()).map_err(unreadable)?;
+            create_tables(&database, &shared.kept_room())?;
         }
         shared.take(database)?;
         Ok(shared)
@@ -162,11 +162,11 @@ impl SharedState {
     /// empty line begins in its place.
     pub(crate) fn open(&self) -> Result<(), redb::Error> {
         self.database.close();
-        self.take((self.open)()?)
+        self.take((self.open)()?).map_err(unreadable)
     }
 
-    fn take(&self, database: Database) -> Result<(), redb::Error> {
-        self.load(&database).map_err(unreadable)?;
+    fn take(&self, database: Database) -> Result<(), TableError> {
+        self.load(&database)?;
         *self.database.0.write() = Some(HeldDatabase { admissions: None, database });
         self.database.hold_admissions();
         Ok(())
@@ -302,8 +302,8 @@ impl SharedState {
     }
 }
 
-fn is_new(database: &Database) -> Result<bool, redb::Error> {
-    Ok(open_if_any(&database.begin_read()?, SINGLE).map_err(unreadable)?.is_none())
+fn is_new(database: &Database) -> Result<bool, TableError> {
+    Ok(open_if_any(&database.begin_read()?, SINGLE)?.is_none())
 }
 
 /// Creates the tables of a new store, and its room.

@@ -143,14 +143,14 @@ const NOTHING_KNOWN: &str = "nothing is known of what came after the backup: who
      nobody waits; whoever was released since may be released again, and counts for no stock";
 
 impl FileInPlace {
-    /// Fails if a room or another command has it, or if it may not be read.
+    /// Fails if a room or another command has it, if it may not be read, or if only a newer version can.
     pub fn of(file: &Path) -> Result<Self, OpenError> {
         if !file.exists() {
             return Ok(Self::None);
         }
         match RoomFile::of(file) {
             Ok(room) => Ok(Self::Room(room)),
-            Err(error @ (OpenError::InUse(_) | OpenError::Denied(_))) => Err(error),
+            Err(error @ (OpenError::InUse(_) | OpenError::Denied(_) | OpenError::Newer { .. })) => Err(error),
             Err(error) => Ok(Self::Unreadable(format!("{:#}", anyhow!(error)))),
         }
     }

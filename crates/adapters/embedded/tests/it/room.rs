@@ -399,23 +399,35 @@ fn a_slice_of_an_earlier_process_can_be_resumed() {
 }
 
 #[test]
-fn a_file_of_a_newer_format_is_not_looked_at() {
+fn a_file_of_a_newer_version_is_neither_looked_at_nor_opened() {
     let TestStore { store, directory, .. } = TestStore::new();
     store.close();
     drop(store);
     let file = directory.path().join(EmbeddedStore::FILE);
     let look = || EmbeddedStore::look_at(&file).map(|(store, _)| store.status().waiting);
     assert_eq!(look().unwrap(), 0);
-    let database = redb::Database::open(&file).unwrap();
-    let singles: redb::TableDefinition<&str, &[u8]> = redb::TableDefinition::new("single");
-    let transaction = database.begin_write().unwrap();
-    transaction.open_table(singles).unwrap().insert("format", b"3".as_slice()).unwrap();
-    transaction.commit().unwrap();
+    let write = |name: &str, record: &str| {
+        let database = redb::Database::open(&file).unwrap();
+        let singles: redb::TableDefinition<&str, &[u8]> = redb::TableDefinition::new("single");
+        let transaction = database.begin_write().unwrap();
+        transaction.open_table(singles).unwrap().insert(name, record.as_bytes()).unwrap();
+        transaction.commit().unwrap();
+        database
+    };
+    let assert_newer = |why: &str| {
+        let opened = EmbeddedStore::open(directory.path(), room(), Default::default);
+        for error in [look().unwrap_err(), opened.unwrap_err()] {
+            let is_newer = matches!(&error, OpenError::Newer { found, .. } if found.starts_with(why));
+            assert!(is_newer, "{error}");
+        }
+    };
+    let database = write("format", "3");
     assert!(matches!(look().unwrap_err(), OpenError::InUse(_)), "somebody else has it");
     drop(database);
-    let error = look().unwrap_err();
-    let why = std::error::Error::source(&error).unwrap().to_string();
-    assert!(why.contains("format 3, this version of Beekeeper reads formats 1 to 2"), "{error}: {why}");
+    assert_newer("format 3, this version of Beekeeper reads formats 1 to 2");
+    drop(write("format", "2"));
+    drop(write("room", "\"of a later year\""));
+    assert_newer("room: ");
 
     let other = directory.path().join("other.redb");
     drop(redb::Database::create(&other).unwrap());
