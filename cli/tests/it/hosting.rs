@@ -53,10 +53,11 @@ fn the_page_of_nginx_reloads_when_hosting_md_says() {
 /// ends like that. Returns how it ended, and what it ran and then said.
 fn upgraded(unit: &str, files: &str, health: &str) -> (bool, Vec<String>) {
     const SCRIPT: &str = include_str!("../../../infra/release/deb/postinst");
+    const OURS: &str = "# data = \"/nowhere\"\ndata = \"/srv/room\" # ours\n";
 
     let folder = tempfile::tempdir().unwrap();
     let [ran, room, script] = ["ran", "room.toml", "postinst"].map(|name| folder.path().join(name));
-    fs::write(&room, "# data = \"/nowhere\"\ndata = \"/srv/room\" # ours\n").unwrap();
+    fs::write(&room, OURS).unwrap();
     // Before version 254, systemd failed to restart what is masked, although it doesn't run.
     let systemctl = format!(
         "case \"$1 {files}\" in is-active*) echo {unit}; exit 3 ;; is-enabled*) printf '%s\\n' {files}; exit 1 ;; \
@@ -74,11 +75,14 @@ fn upgraded(unit: &str, files: &str, health: &str) -> (bool, Vec<String>) {
     }
     let here = SCRIPT
         .replace("/run/systemd/system", "/")
-        .replace("/etc/beekeeper/room.toml", room.to_str().unwrap());
+        .replace("/etc/beekeeper", folder.path().to_str().unwrap())
+        .replace("/usr/share/beekeeper", &format!("{ROOT}/docs/hosting"));
     fs::write(&script, here).unwrap();
     let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
     let ended =
         Command::new("sh").arg(&script).args(["configure", "0.0.9"]).env("PATH", path).output().unwrap();
+    assert_eq!(fs::read_to_string(room).unwrap(), OURS, "an upgrade leaves it alone");
+    assert!(folder.path().join("guard.toml").exists(), "an example where there is none");
     let ran = fs::read_to_string(ran).unwrap();
     let said = text(&ended.stdout);
     (ended.status.success(), ran.lines().skip(2).chain(said.lines()).map(str::to_owned).collect())

@@ -42,5 +42,7 @@ pub(super) fn write(product: &Product) -> Result<()> {
     before
         .hosting
         .insert("beekeeper.service".into(), unit.replace("/usr/local/bin", "/usr/bin").into_bytes());
+    // From version to version, the examples differ.
+    before.hosting.entry("room.toml".into()).or_default().extend_from_slice(b"\n# The version before.\n");
     deb::write(&before, &program, "amd64", &package)
 }

@@ -22,13 +22,14 @@ pub(super) fn write(product: &Product, program: &[u8], architecture: &str, packa
     let ours = |name: &str| read(&root().join(OURS).join(name));
     let description = String::from_utf8(ours("control")?)?;
     tree.add("DEBIAN/control", control(&description, &product.version, architecture));
-    tree.add("DEBIAN/conffiles", "/etc/beekeeper/room.toml\n/etc/beekeeper/guard.toml\n");
     for script in SCRIPTS {
         tree.add_program(format!("DEBIAN/{script}"), ours(script)?);
     }
     tree.add_program("usr/bin/beekeeper", program);
     for (name, content) in &product.hosting {
-        let folder = if name.ends_with(".service") { "usr/lib/systemd/system" } else { "etc/beekeeper" };
+        // As conffiles, they'd have dpkg ask at nearly every upgrade: everybody edits them, and so do we. postinst copies them.
+        let folder =
+            if name.ends_with(".service") { "usr/lib/systemd/system" } else { "usr/share/beekeeper" };
         tree.add(format!("{folder}/{name}"), content.clone());
     }
     tree.add("usr/lib/sysusers.d/beekeeper.conf", ours("sysusers.conf")?);
