@@ -68,10 +68,11 @@ pub async fn serve<E: DeserializeOwned>(
 /// How long opening connections may take. Lambda restarts a function that has not started within ten seconds.
 const START: Duration = Duration::from_secs(4);
 
-/// Opens connections before the first request needs them. A failure is only logged: the first request opens them then.
-pub async fn warm_up<E: Error + 'static>(opening: impl Future<Output = Result<(), E>>) {
+/// Opens connections before the first request needs them. A failure is only logged: the first request opens them then. Returns whether
+/// all are open.
+pub async fn warm_up<E: Error + 'static>(opening: impl Future<Output = Result<(), E>>) -> bool {
     match timeout(START, opening).await {
-        Ok(Ok(())) => {}
+        Ok(Ok(())) => return true,
         Ok(Err(error)) => {
             tracing::warn!(
                 error = &error as &dyn Error,
@@ -82,4 +83,5 @@ pub async fn warm_up<E: Error + 'static>(opening: impl Future<Output = Result<()
             "opening connections at start took more than {START:?}; the first request opens them"
         ),
     }
+    false
 }

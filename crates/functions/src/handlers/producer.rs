@@ -35,9 +35,11 @@ pub(crate) async fn run() -> Result<(), lambda_http::Error> {
         Err(_) => store,
     };
     let producer = Producer::new(store.clone(), SystemClock, SystemTokens, Scheme::Https);
-    tokio::join!(warm_up(store.warm_up_with_line()), warm_up(producer.warm_up()));
-    // Not at the same time: after an update that was rolled back, the producer has to copy them into the new secret first.
-    warm_up(store.remove_moved_keys()).await;
+    let (_, has_keys) = tokio::join!(warm_up(store.warm_up_with_line()), warm_up(producer.warm_up()));
+    // Only then: after an update that was rolled back, the producer has to copy them into the new secret first.
+    if has_keys {
+        warm_up(store.remove_moved_keys()).await;
+    }
     let door = Door {
         reads: Reads::new(store.clone(), SystemClock),
         // Only an edge asks here for the page.
