@@ -10,10 +10,10 @@ use serde_json::json;
 use waitroom::ports::Clock;
 use waitroom::{Room, RoomState};
 
-use crate::arguments::LOCAL;
-
 pub(crate) struct LocalGreeting<'a> {
     pub(crate) room: &'a Room,
+    /// How a command names the room.
+    pub(crate) as_typed: &'a str,
     pub(crate) is_new: bool,
     pub(crate) directory: &'a Path,
     pub(crate) configured_in: Option<&'a Path>,
@@ -73,8 +73,7 @@ impl LocalGreeting<'_> {
     fn does(&self) -> String {
         let room = self.room;
         let enter = words::things_do(room.settings.rate.get().into(), "visitor", "enter");
-        let on = format!("beekeeper on {LOCAL}");
-        let on = on.trim_end();
+        let on = format!("`beekeeper on {}`", self.as_typed);
         match (room.state, room.opens) {
             (RoomState::Paused, Some(opens)) => format!(
                 "It opens at {}, {}; until then visitors join and wait.\nThen {enter} a minute.",
@@ -146,13 +145,11 @@ impl DemoGreeting {
     }
 
     /// Says that more people wait from before than the demonstration has visitors.
-    pub(crate) fn left_line(self) -> Option<String> {
+    pub(crate) fn left_line(self, as_typed: &str) -> Option<String> {
         (self.left > self.visitors.into()).then(|| {
             let waiting = words::things_do(self.left, "visitor", "wait");
-            let reset = format!("beekeeper reset {LOCAL}");
             format!(
-                "warning: {waiting} from before, and newcomers stand behind them. To empty the line: {}",
-                reset.trim_end()
+                "warning: {waiting} from before, and newcomers stand behind them. To empty the line: beekeeper reset {as_typed}"
             )
         })
     }
@@ -172,6 +169,7 @@ mod tests {
         let said = |room: &Room| {
             let greeting = LocalGreeting {
                 room,
+                as_typed: "--data /var/lib/beekeeper",
                 is_new: false,
                 directory: Path::new("/var/lib/beekeeper"),
                 configured_in: None,
@@ -191,7 +189,7 @@ mod tests {
         ] {
             let said = said(&Room { state, ..fixture::room(600) });
             assert!(said.contains(title) && !said.contains("600 visitors"), "{said}");
-            assert!(said.contains("until beekeeper on"), "{said}");
+            assert!(said.contains("until `beekeeper on --data /var/lib/beekeeper`."), "{said}");
         }
         let mut observing = fixture::room(600);
         observing.settings.mode = waitroom::Mode::Observe;
@@ -208,8 +206,14 @@ mod tests {
         );
         let left = DemoGreeting { left: 90, ..DEMO };
         assert!(left.text(&room).contains("about 1 min 30 s"), "{}", left.text(&room));
-        assert!(left.left_line().unwrap().contains("90 visitors wait from before"));
-        assert_eq!(DemoGreeting { left: 8, ..DEMO }.left_line(), None, "those of the demonstration");
+        let warning = left.left_line("--data left").unwrap();
+        assert!(
+            warning.contains("90 visitors wait from before")
+                && warning.ends_with("beekeeper reset --data left"),
+            "{warning}"
+        );
+        let own = DemoGreeting { left: 8, ..DEMO };
+        assert_eq!(own.left_line("--data left"), None, "those of the demonstration");
         let paused = Room { state: RoomState::Paused, ..fixture::room(60) };
         assert!(!DEMO.text(&paused).contains("wait about"), "nobody knows how long");
     }

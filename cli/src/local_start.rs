@@ -133,7 +133,7 @@ impl LocalStart {
     }
 
     /// Says which rate and mode the room keeps, if a file has others.
-    pub(crate) fn kept_orders(&self, arguments: &Local) -> [Option<String>; 2] {
+    pub(crate) fn kept_orders(&self, arguments: &Local, as_typed: &str) -> [Option<String>; 2] {
         let (room, written) = (&self.room.settings, self.local.config.settings());
         let typed = arguments.typed_orders();
         let rate = typed.rate.is_none() && room.rate != written.rate;
@@ -145,15 +145,18 @@ impl LocalStart {
             let of_flags = arguments.from_file.place_of(what).map(|place| place + ",");
             let place = of_flags.or_else(|| self.file.as_ref().map(|_| "the configuration file".into()))?;
             Some(format!(
-                "the {what} is {kept}, as it was set last; {written} in {place} is for a new room. To change it: beekeeper {order}"
+                "the {what} is {kept}, as it was set last; {written} in {place} is for a new room. To change it: \
+                 beekeeper {order} {as_typed} {written}"
             ))
         })
     }
 
     /// Says that the room was stopped while it was rehearsed. New visitors wait behind those of the rehearsal.
-    pub(crate) fn left_rehearsal(&self) -> Option<String> {
+    pub(crate) fn left_rehearsal(&self, as_typed: &str) -> Option<String> {
         self.room.rehearsal.map(|_| {
-            "warning: a rehearsal was left in this room, and its visitors stand in the line. To end it: beekeeper reset".into()
+            format!(
+                "warning: a rehearsal was left in this room, and its visitors stand in the line. To end it: beekeeper reset {as_typed}"
+            )
         })
     }
 }

@@ -11,7 +11,7 @@ use setup::ShopServices;
 use url::Position;
 use waitroom::WebUrl;
 
-use crate::arguments::{Arguments, Command, GuardArguments, LOCAL, Local, Removable};
+use crate::arguments::{Arguments, Command, GuardArguments, Local, Removable};
 use crate::exit::{Exit, Failure};
 use crate::flags_file;
 
@@ -50,10 +50,6 @@ pub(crate) fn shop_services(room_file: &Path, guard_file: &Path) -> Result<ShopS
         let advice = format!("give the room its own name, such as https://wait.{shop_host}, in both files");
         return Err(Failure::new(Exit::Failed, problem).advising(advice).into());
     }
-    let as_typed = match &room.data {
-        Some(data) => format!("--data {}", data.display()),
-        None => format!("{LOCAL}{name}"),
-    };
     Ok(ShopServices {
         room: name.clone(),
         shop_host,
@@ -63,7 +59,7 @@ pub(crate) fn shop_services(room_file: &Path, guard_file: &Path) -> Result<ShopS
         room_listens: room.address(),
         guard_listens: guard.listen,
         guard_monitor: guard.metrics,
-        as_typed,
+        as_typed: room.as_typed(&name),
         warnings: warnings(&room, room_file, &guard, guard_file, shop),
     })
 }

@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 use server::{PlacesPerMinute, TrustedProxy};
 use waitroom::{Mode, Rate, RoomId, WebUrl, WebUrlError};
 
-use super::{SettingFlags, time};
+use super::{LOCAL, SettingFlags, time};
 use crate::flags_file::FileFlags;
 
 #[derive(Debug, Args)]
@@ -95,6 +95,14 @@ impl Local {
 
     pub(crate) fn address(&self) -> SocketAddr {
         self.port.map_or(self.listen, on_this_machine)
+    }
+
+    /// How another command names the room.
+    pub(crate) fn as_typed(&self, name: &RoomId) -> String {
+        match &self.data {
+            Some(data) => format!("--data {}", data.display()),
+            None => format!("{LOCAL}{name}"),
+        }
     }
 }
 

@@ -31,7 +31,7 @@ use crate::arguments::Local;
 use crate::demonstration::Demonstration;
 use crate::error_output;
 use crate::exit::{Exit, Failure};
-use crate::local_greeting::{DemoGreeting, LocalGreeting};
+use crate::local_greeting::LocalGreeting;
 use crate::local_settings::LocalSettings;
 use crate::local_start::{LocalStart, note_unwritten, refuse_second};
 use crate::printer::{LiveLine, note_above, say, say_farewell};
@@ -52,13 +52,14 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
 
     let start = LocalStart::open(arguments, url, listens).await?;
     let demo_greeting = start.demo_greeting(arguments);
-    let [other_rate, other_mode] = start.kept_orders(arguments);
+    let as_typed = arguments.as_typed(&start.room.settings.room);
+    let [other_rate, other_mode] = start.kept_orders(arguments, &as_typed);
     let notes = [
         other_rate,
         other_mode,
-        start.left_rehearsal(),
+        start.left_rehearsal(&as_typed),
         open_to_all(arguments, listens),
-        demo_greeting.and_then(DemoGreeting::left_line),
+        demo_greeting.and_then(|demonstration| demonstration.left_line(&as_typed)),
     ];
     let LocalStart { directory, store, room, is_new, mut local, demo_door, demo_visitors, path, .. } = start;
     let warnings = mem::take(&mut local.warnings);
@@ -80,6 +81,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
         demo_door.map(|door| Demonstration::new(door, demo_visitors, &store, &room)).transpose()?;
     let greeting = LocalGreeting {
         room: &room,
+        as_typed: &as_typed,
         is_new,
         directory: &directory,
         configured_in: path.as_deref(),

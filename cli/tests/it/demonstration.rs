@@ -93,7 +93,7 @@ fn it_is_not_rehearsed_while_its_visitors_wait() {
     let room = Local::start(&["--visitors", "8"]);
     let refused = room.command(&["rehearse", "--local", "--yes"]);
     let expected = "error: the room demo always has 8 demonstration visitors in its line, and a rehearsal needs an empty one\n\
-        hint: stop the room, start it again with: beekeeper local --visitors 0, and rehearse it when nobody waits\n";
+        hint: stop the room, start it again as before but with --visitors 0, and rehearse it when nobody waits\n";
     assert_eq!((refused.status.code(), text(&refused.stderr)), (Some(1), expected.into()));
 }
 

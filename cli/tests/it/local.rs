@@ -620,11 +620,12 @@ fn a_restart_keeps_what_was_ordered_since_whatever_the_file_of_flags_says() {
     let mut room = start(room.kill(), &[]);
     assert_eq!(ordered(&room), (100, "line".into()));
     let said: Vec<_> = room.log().take(4).collect();
+    let data = room.directory.path().display();
     for expected in [
         "visitors see the built-in page, because could not read /nowhere: No such file or directory (os error 2)",
         "room.toml, line 4: health is what the throttle measures, and this room has no throttle",
-        "room.toml, line 1, is for a new room. To change it: beekeeper set-rate",
-        "room.toml, line 2, is for a new room. To change it: beekeeper mode",
+        &format!("room.toml, line 1, is for a new room. To change it: beekeeper set-rate --data {data} 3000"),
+        &format!("room.toml, line 2, is for a new room. To change it: beekeeper mode --data {data} observe"),
     ] {
         assert!(said.iter().any(|line| line.ends_with(expected)), "{expected}: {said:?}");
     }

@@ -128,7 +128,9 @@ fn a_room_that_stops_during_its_rehearsal_says_how_to_end_it() {
     assert!(said.contains("`beekeeper reset --data "), "{said}");
     assert_eq!(report(&output)["end"], "interrupted");
     let mut room = Local::start_in(directory, &[]);
-    assert!(room.log().any(|line| line.starts_with("warning: a rehearsal was left in this room")));
+    let end_it = format!("To end it: beekeeper reset --data {}", room.directory.path().display());
+    let is_warning = |line: &String| line.starts_with("warning: a rehearsal was left in this room");
+    assert!(room.log().find(is_warning).unwrap().ends_with(&end_it));
     assert!(!room.command(&["on", "--local"]).status.success());
     assert!(room.command(&["reset", "--local", "--yes"]).status.success());
     assert!(room.command(&["on", "--local"]).status.success());

@@ -36,6 +36,6 @@ pub async fn refuse_demo_visitors(name: &RoomId, room: &SocketRoom) -> Result<()
         words::things(visitors.into(), "demonstration visitor")
     );
     let advice =
-        "stop the room, start it again with: beekeeper local --visitors 0, and rehearse it when nobody waits";
+        "stop the room, start it again as before but with --visitors 0, and rehearse it when nobody waits";
     Err(Refusal::new(never_empty, advice))
 }
