@@ -168,7 +168,8 @@ pub(crate) async fn refuse_second(arguments: &Local) -> Result<()> {
     if !SocketRoom::certainly_runs_in(&directory) {
         return Ok(());
     }
-    let name = arguments.name.clone().or((arguments.data.is_none()).then_some(name));
+    // Whoever has mistyped it is told what the room in the directory is called.
+    let name = arguments.data.is_none().then_some(name);
     let which = Which { name, here: OnThisMachine::at(arguments.data.clone()) };
     let asked = timeout(PATIENCE, async {
         let found = RoomHandle::find(&which).await?;
@@ -177,6 +178,7 @@ pub(crate) async fn refuse_second(arguments: &Local) -> Result<()> {
     });
     // A room that does not answer is refused by its store.
     let Ok(Ok((found, status))) = asked.await else { return Ok(()) };
+    refuse_another_name(arguments, &found.room.name, &directory)?;
     let process = match found.on_this_machine() {
         Some(room) => room.process().await,
         None => None,
@@ -240,12 +242,15 @@ fn refuse_another_name(arguments: &Local, there: &RoomId, directory: &Path) -> R
     match &arguments.name {
         Some(name) if name != there => {
             let another = format!("{} holds the room {there}, not {name}", directory.display());
-            // Whose name is from a file of flags can't run another command.
+            // Whose name is from a file of flags has typed none.
             let advice = match arguments.from_file.place_of("name") {
                 Some(place) => {
                     format!("in {place}: write name = \"{there}\", or choose another directory for data")
                 }
-                None => format!("run beekeeper local {there}, or choose another --data directory"),
+                // Another command, without the other flags, would open a demonstration to the room's visitors.
+                None => format!(
+                    "type {there} in place of {name} in this command, or leave the name out; or choose another --data directory"
+                ),
             };
             Err(Failure::new(Exit::Failed, another).advising(advice).into())
         }

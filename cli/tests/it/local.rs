@@ -691,12 +691,17 @@ fn a_room_in_a_directory_of_its_own_is_called_by_its_name() {
             "error: {path} holds the room brew, not demo\nhint: for that room, leave out the name: --data {path}\n"
         )
     );
+    let mistyped = format!(
+        "error: {path} holds the room brew, not demo\n\
+         hint: type brew in place of demo in this command, or leave the name out; or choose another --data directory\n"
+    );
+    let local = ["local", "demo", "--port", "0"];
+    assert_eq!(text(&brew.command(&local).stderr), mistyped, "it runs");
     let (directory, _) = brew.interrupt();
     let again = Local::start_in(directory, &[]);
     assert_eq!(again.status()["room"]["settings"]["room"], "brew");
     let (directory, _) = again.interrupt();
-    let said = text(&operate(directory.path(), &["local", "demo", "--port", "0"]).stderr);
-    assert!(said.contains("holds the room brew, not demo\nhint: run beekeeper local brew"), "{said}");
+    assert_eq!(text(&operate(directory.path(), &local).stderr), mistyped, "it's stopped");
     let file = directory.path().join("room.toml");
     std::fs::write(&file, "# A sale\nname = \"demo\"\n").unwrap();
     let said = text(
