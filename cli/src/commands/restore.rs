@@ -21,8 +21,7 @@ use crate::service_room::{self, ServiceRoom};
 use crate::unreached::starting;
 
 pub(crate) fn run(restore: &Restore, json: bool, yes: bool) -> Result<()> {
-    let backup = RoomFile::of(&restore.file)
-        .with_context(|| format!("{} can't be restored", restore.file.display()))?;
+    let backup = RoomFile::of(&restore.file).map_err(|error| no_backup(error, restore))?;
     let name = backup.name.clone();
     if let Some(expected) = restore.name.as_ref().filter(|expected| **expected != name) {
         let another = format!("{} is a backup of {name}, not of {expected}", restore.file.display());
@@ -102,6 +101,49 @@ fn refuse_running(directory: &Path, name: &RoomId) -> Result<()> {
     };
     let advice = format!("{stop}; every place is kept. Visitors can't join until it runs again");
     Err(Failure::new(Exit::Failed, runs).advising(advice).into())
+}
+
+/// The error of a file that isn't a backup, with what to do.
+fn no_backup(error: OpenError, restore: &Restore) -> anyhow::Error {
+    let file = restore.file.display();
+    let (problem, advice) = match error {
+        OpenError::NoRoom(_) => (
+            format!("{file} is no backup of a room"),
+            "choose another backup; nothing was changed".to_owned(),
+        ),
+        OpenError::Store(..) => no_file(restore).unwrap_or_else(|| {
+            let unread = format!("{file} can't be restored: {:#}", anyhow!(error));
+            let advice = "it may be incomplete or damaged: choose an older backup; nothing was changed";
+            (unread, advice.to_owned())
+        }),
+        _ => return anyhow!(error).context(format!("{file} can't be restored")),
+    };
+    Failure::new(Exit::Failed, problem).advising(advice).into()
+}
+
+/// What is wrong and what to do, if no file is there.
+fn no_file(restore: &Restore) -> Option<(String, String)> {
+    let Restore { file, name, data, .. } = restore;
+    let problem = if file.is_dir() {
+        format!("{} is a directory", file.display())
+    } else if file.exists() {
+        return None;
+    } else {
+        format!("there is no file {}", file.display())
+    };
+    // `backup` takes the name first.
+    let swapped = name.as_ref().filter(|name| Path::new(name.as_str()).is_file());
+    let advice = match swapped {
+        Some(backup) => {
+            let data = data.as_ref().map(|data| format!(" --data {}", data.display())).unwrap_or_default();
+            format!("the file comes first: beekeeper restore {backup} {}{data}", file.display())
+        }
+        None if EmbeddedStore::is_in(file) => {
+            format!("name the file in it: {}", file.join(EmbeddedStore::FILE).display())
+        }
+        None => "name a file that `beekeeper backup` wrote".to_owned(),
+    };
+    Some((problem, advice))
 }
 
 /// The error with what to do. A file that another version can read is given up only by hand.

@@ -349,10 +349,46 @@ fn what_is_not_to_be_replaced_stays() {
     let other = stopped.path().join("other.redb");
     fs::write(&other, "no backup").unwrap();
     let (code, said) = refused(stopped.path(), &[other.to_str().unwrap(), "--yes"]);
-    assert_eq!((code, said.contains("other.redb is not the file of a room")), (1, true), "{said}");
+    assert_eq!((code, said.contains("other.redb is no backup of a room")), (1, true), "{said}");
     let left: Vec<_> =
         fs::read_dir(stopped.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["other.redb"], "nothing else was written");
+}
+
+/// What is to be done about a room's own file, such as to move it away, is no advice for a backup.
+#[test]
+fn whoever_names_no_backup_is_told_what_to_name() {
+    let room = Local::start(&["--rate", "60"]);
+    let whole = fs::read(backup(&room, "noon.redb")).unwrap();
+    let (directory, _) = room.interrupt();
+    let data = directory.path().to_str().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in [("empty", &[][..]), ("cut", &whole[..whole.len() / 2]), ("noon", &whole)] {
+        fs::write(folder.path().join(name), content).unwrap();
+    }
+    for (typed, problem, advice) in [
+        (&["empty"][..], "empty is no backup of a room", "choose another backup; nothing was changed"),
+        (
+            &["cut"],
+            "cut can't be restored: could not open the store cut: ",
+            "it may be incomplete or damaged: choose an older backup; nothing was changed",
+        ),
+        (&["gone"], "there is no file gone", "name a file that `beekeeper backup` wrote"),
+        (
+            &["demo", "noon"],
+            "there is no file demo",
+            &format!("the file comes first: beekeeper restore noon demo --data {data}"),
+        ),
+        (&[data], &format!("{data} is a directory"), &format!("name the file in it: {data}/room.redb")),
+    ] {
+        let mut restore = Command::new(env!("CARGO_BIN_EXE_beekeeper"));
+        restore.arg("restore").args(typed).args(["--yes", "--data", data]).current_dir(folder.path());
+        let output = restore.output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let (expected, end) = (format!("error: {problem}"), format!("\nhint: {advice}\n"));
+        assert!(said.starts_with(&expected) && said.ends_with(&end), "{said}");
+    }
 }
 
 /// Whenever it is killed, the room has its old file or the new one.
