@@ -1,19 +1,29 @@
-//! Standard error. A terminal may take no more for hours, as after Ctrl-S, and that must stop no room: once one runs, a thread of its
-//! own waits for the terminal.
+//! Standard error. Whoever reads it may take no more for hours, as a terminal after Ctrl-S or a pager on a pipe, and that must stop no
+//! room: once one runs, a thread of its own waits for the reader.
 
-use std::io::{self, IsTerminal, Write};
-use std::sync::OnceLock;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-/// How many texts wait for a terminal. What comes while it takes none is left out.
-const MOST_WAITING: usize = 1024;
+use document::words;
 
-/// How long a program that ends waits for a terminal.
+use crate::printer::{above_live_line, file_type};
+
+/// How many bytes wait for whoever reads. What comes while they take none is left out.
+const MOST_WAITING: usize = 8 << 20;
+
+/// How long a program that ends waits for whoever reads.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-static TERMINAL: OnceLock<SyncSender<Print>> = OnceLock::new();
+static QUEUE: OnceLock<PrintQueue> = OnceLock::new();
+
+struct PrintQueue {
+    prints: Sender<Print>,
+    backlog: Arc<PrintBacklog>,
+}
 
 enum Print {
     Text(Vec<u8>),
@@ -21,38 +31,86 @@ enum Print {
     Done(SyncSender<()>),
 }
 
-/// From now on nobody who prints waits for a terminal. A file or a pipe loses nothing: whoever prints into it waits.
+#[derive(Default)]
+struct PrintBacklog {
+    bytes: AtomicUsize,
+    left_out: AtomicU64,
+}
+
+impl PrintQueue {
+    fn start(print_now: impl Fn(&[u8]) + Send + 'static) -> io::Result<Self> {
+        let (prints, queued) = channel();
+        let backlog = Arc::new(PrintBacklog::default());
+        let waits = Arc::clone(&backlog);
+        let print_all = move || {
+            for print in queued {
+                match print {
+                    Print::Text(text) => {
+                        print_now(&text);
+                        if waits.bytes.fetch_sub(text.len(), Ordering::Relaxed) == text.len() {
+                            waits.tell_left_out(&print_now);
+                        }
+                    }
+                    Print::Done(done) => drop(done.send(())),
+                }
+            }
+        };
+        thread::Builder::new().name("stderr".into()).spawn(print_all)?;
+        Ok(Self { prints, backlog })
+    }
+
+    fn print(&self, text: Vec<u8>) {
+        let PrintBacklog { bytes, left_out } = &*self.backlog;
+        if bytes.load(Ordering::Relaxed) < MOST_WAITING {
+            bytes.fetch_add(text.len(), Ordering::Relaxed);
+            drop(self.prints.send(Print::Text(text)));
+        } else if text.ends_with(b"\n") {
+            // A live line is no loss.
+            left_out.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until all of it is printed, if somebody reads it.
+    fn flush(&self) {
+        let (done, printed) = sync_channel(1);
+        if self.prints.send(Print::Done(done)).is_ok() {
+            let _ = printed.recv_timeout(LONGEST_WAIT);
+        }
+    }
+}
+
+impl PrintBacklog {
+    fn tell_left_out(&self, print_now: impl Fn(&[u8])) {
+        let left_out = self.left_out.swap(0, Ordering::Relaxed);
+        if left_out > 0 {
+            let lines = words::things(left_out, "line");
+            let told = format!("warning: left out {lines} here, because nobody was reading\n");
+            print_now(&above_live_line(told.as_bytes()));
+        }
+    }
+}
+
+/// From now on nobody who prints waits for whoever reads it. A file loses nothing: whoever prints into it waits.
 pub(crate) fn print_beside() {
-    if !io::stderr().is_terminal() {
+    if file_type(&io::stderr()).is_some_and(|kind| kind.is_file()) {
         return;
     }
-    let (queue, prints) = sync_channel(MOST_WAITING);
-    let prints = move || {
-        for print in prints {
-            match print {
-                Print::Text(text) => print_now(&text),
-                Print::Done(done) => drop(done.send(())),
-            }
-        }
-    };
-    if thread::Builder::new().name("terminal".into()).spawn(prints).is_ok() {
-        drop(TERMINAL.set(queue));
+    if let Ok(queue) = PrintQueue::start(print_now) {
+        drop(QUEUE.set(queue));
     }
 }
 
 pub(crate) fn print(text: Vec<u8>) {
-    match TERMINAL.get() {
-        Some(queue) => drop(queue.try_send(Print::Text(text))),
+    match QUEUE.get() {
+        Some(queue) => queue.print(text),
         None => print_now(&text),
     }
 }
 
-/// Waits until all of it is printed, if the terminal takes it.
+/// Waits until all of it is printed, if somebody reads it.
 pub(crate) fn flush() {
-    let Some(queue) = TERMINAL.get() else { return };
-    let (done, printed) = sync_channel(1);
-    if queue.try_send(Print::Done(done)).is_ok() {
-        let _ = printed.recv_timeout(LONGEST_WAIT);
+    if let Some(queue) = QUEUE.get() {
+        queue.flush();
     }
 }
 
@@ -72,4 +130,23 @@ pub(crate) fn print_last(print: impl FnOnce() + Send + 'static) {
 fn print_now(text: &[u8]) {
     // It may be closed.
     drop(io::stderr().lock().write_all(text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_reads_again_is_told_how_much_they_missed() {
+        let (printed, reader) = sync_channel::<Vec<u8>>(0);
+        let queue = PrintQueue::start(move |text| drop(printed.send(text.to_vec()))).unwrap();
+        queue.print(vec![b'x'; MOST_WAITING]);
+        (0..1204).for_each(|_| queue.print(b"unread\n".to_vec()));
+        queue.print(b"\rlive".to_vec());
+        assert_eq!(reader.recv().unwrap().len(), MOST_WAITING);
+        let told = String::from_utf8(reader.recv().unwrap()).unwrap();
+        assert!(told.ends_with("warning: left out 1,204 lines here, because nobody was reading\n"), "{told}");
+        queue.print(b"read\n".to_vec());
+        assert_eq!(reader.recv().unwrap(), b"read\n");
+    }
 }

@@ -1,7 +1,7 @@
 //! Results go to standard output, everything else to standard error. Colours and moving lines only go to a terminal.
 
 use std::env;
-use std::fs::{self, File};
+use std::fs::{self, File, FileType};
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
@@ -23,7 +23,7 @@ pub(crate) fn say(text: &str) -> io::Result<()> {
     writeln!(io::stdout().lock(), "{}", fitted(text, &io::stdout()))
 }
 
-/// Says this when a program ends, and waits for no terminal that takes no more.
+/// Says this when a program ends, and waits for nobody who doesn't read it.
 pub(crate) fn say_farewell(text: String) {
     // The output may be closed.
     error_output::print_last(move || drop(say(&text)));
@@ -214,8 +214,13 @@ impl LiveLine {
 }
 
 fn is_piped(output: &impl AsFd) -> bool {
-    let file = output.as_fd().try_clone_to_owned().map(File::from);
-    file.and_then(|file| file.metadata()).is_ok_and(|metadata| metadata.file_type().is_fifo())
+    file_type(output).is_some_and(|kind| kind.is_fifo())
+}
+
+/// What an output is, if the system tells.
+pub(crate) fn file_type(output: &impl AsFd) -> Option<FileType> {
+    let file = File::from(output.as_fd().try_clone_to_owned().ok()?);
+    Some(file.metadata().ok()?.file_type())
 }
 
 /// The facts that fit into this many columns. At least the first fact stays.
@@ -255,8 +260,13 @@ pub(crate) struct AboveLiveLine;
 const CLEAR: &str = "\r\x1b[K";
 
 fn print_above(text: &[u8]) {
+    error_output::print(above_live_line(text));
+}
+
+/// A text that clears the live line first.
+pub(crate) fn above_live_line(text: &[u8]) -> Vec<u8> {
     let clear = if io::stderr().is_terminal() { CLEAR } else { "" };
-    error_output::print([clear.as_bytes(), text].concat());
+    [clear.as_bytes(), text].concat()
 }
 
 impl Write for AboveLiveLine {

@@ -238,6 +238,22 @@ fn a_terminal_that_takes_no_more_stops_no_room() {
     assert!(matches!(ended, WaitStatus::Exited(_, 0)), "{ended:?}");
 }
 
+/// As of `| less`, or of `| tee` after Ctrl-S.
+#[test]
+fn a_log_that_nobody_reads_stops_no_room() {
+    let mut room = Local::start(&["--rate", "60", "--access-log"]);
+    let client = Client::new(&room.base(), "demo");
+    // More than a pipe holds.
+    for _ in 0..2000 {
+        client.get("/polling");
+    }
+    client.join();
+    let status = room.command(&["status", "--local", "--json"]);
+    assert!(status.status.success(), "{}", text(&status.stderr));
+    let polls = room.log().filter(|line| line.contains("GET /polling 200"));
+    assert_eq!(polls.take(2000).count(), 2000, "whoever reads later has lost nothing");
+}
+
 #[test]
 fn json_is_one_object_a_line() {
     let room = Local::start(&["--rate", "60"]);
