@@ -20,7 +20,17 @@ use crate::exit::Exit;
 const USUAL_COLUMNS: u16 = 80;
 
 pub(crate) fn say(text: &str) -> io::Result<()> {
+    print_line(text).map_err(|error| unprinted(&error))
+}
+
+/// The same, where the caller tells what it means that it could not be printed.
+pub(crate) fn print_line(text: &str) -> io::Result<()> {
     writeln!(io::stdout().lock(), "{}", fitted(text, &io::stdout()))
+}
+
+/// On its own, "No space left on device" could be about the room's disk.
+fn unprinted(error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("could not print the answer: {error}"))
 }
 
 /// Says this when a program ends, and waits for nobody who doesn't read it.
@@ -68,7 +78,7 @@ pub(crate) fn write_file(file: &Path, what: &str, text: &str) -> Result<()> {
 }
 
 pub(crate) fn write(data: &[u8]) -> io::Result<()> {
-    io::stdout().lock().write_all(data)
+    io::stdout().lock().write_all(data).map_err(|error| unprinted(&error))
 }
 
 /// Prints the error for an invalid command line.

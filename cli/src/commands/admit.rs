@@ -4,7 +4,6 @@ use anyhow::Result;
 
 use super::change;
 use crate::arguments::VisitorByCode;
-use crate::printer::say;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
@@ -13,6 +12,6 @@ pub(crate) fn run(VisitorByCode { which, code }: &VisitorByCode, json: bool) -> 
         let room = RoomHandle::find(which).await?.room;
         let visitor = change::unless_interrupted(&room, room.admit(*code)).await?;
         let told = if json { serde_json::to_string(&visitor)? } else { visitor.line(room.transport.now()) };
-        change::answered(say(&told))
+        change::answer(&told)
     })
 }

@@ -1,5 +1,3 @@
-use std::io;
-
 use anyhow::{Context, Result};
 use control::{ChangedRoom, ControlError, OperatedRoom, Order, TypedTime};
 use serde_json::json;
@@ -8,7 +6,7 @@ use waitroom::{Notice, Timestamp};
 use crate::arguments::{TellLatecomers, Which};
 use crate::ask;
 use crate::exit::{Exit, Failure};
-use crate::printer::say;
+use crate::printer::print_line;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 use crate::unreached::LOOK_FIRST;
@@ -31,7 +29,7 @@ pub(crate) async fn order(room: &OperatedRoom, json: bool, command: Order) -> Re
     } else {
         changed.told(&command, room.transport.now())
     };
-    answered(told.iter().try_for_each(|change| say(change)))?;
+    told.iter().try_for_each(|change| answer(change))?;
     Ok(changed)
 }
 
@@ -63,9 +61,9 @@ pub(crate) async fn or_interrupted<T>(
     }
 }
 
-/// How printing the answer to an order went. Whoever reads only that it failed gives the order again.
-pub(crate) fn answered(printed: io::Result<()>) -> Result<()> {
-    printed.context("the order was carried out, but its answer could not be printed")
+/// Prints the answer to an order. Whoever reads only that this failed gives the order again.
+pub(crate) fn answer(told: &str) -> Result<()> {
+    print_line(told).context("the order was carried out, but its answer could not be printed")
 }
 
 /// Asks whether to go ahead, if an order does something to visitors that they may not like.

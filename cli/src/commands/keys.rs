@@ -1,7 +1,5 @@
 //! `beekeeper keys`: the keys that sign passes.
 
-use std::io;
-
 use anyhow::{Result, anyhow};
 use control::{Consequence, ControlError, OperatedRoom, Order, Reply, key_json, key_line, other_key};
 use pass::{KeyRecord, ReportKey};
@@ -32,13 +30,13 @@ pub(crate) fn run(keys: &ManageKeys, json: bool, yes: bool) -> Result<()> {
 async fn list(which: &Which, json: bool) -> Result<()> {
     let room = RoomHandle::find(which).await?.room;
     let record = keys_after(&room, Order::Keys).await?;
-    Ok(print(&room, &record, json)?)
+    print(&room, &record, json, |line| Ok(say(line)?))
 }
 
 /// Sends the order, and shows the keys after it.
 async fn change_keys(room: &OperatedRoom, order: Order, json: bool) -> Result<()> {
     let record = change::unless_interrupted(room, keys_after(room, order)).await?;
-    change::answered(print(room, &record, json))
+    print(room, &record, json, change::answer)
 }
 
 async fn drop_key(key: &DropKey, json: bool, yes: bool) -> Result<()> {
@@ -61,7 +59,7 @@ async fn guard_key(which: &Which, json: bool, yes: bool) -> Result<()> {
     change::ask_before(&order, &room, yes).await?;
     change::unless_interrupted(&room, room.change(order)).await?;
     let told = if json { json!({ "report_key": key.as_str() }).to_string() } else { key.as_str().to_owned() };
-    change::answered(say(&told)).map_err(|error| {
+    change::answer(&told).map_err(|error| {
         // Also if a pipe was closed: nobody else has the key.
         Failure::new(Exit::Failed, format!("{error:#}"))
             .advising("nobody has the new key, and the one before counts no more: run this again")
@@ -79,7 +77,12 @@ async fn keys_after(room: &OperatedRoom, order: Order) -> Result<KeyRecord, Cont
     }
 }
 
-fn print(room: &OperatedRoom, record: &KeyRecord, json: bool) -> io::Result<()> {
+fn print(
+    room: &OperatedRoom,
+    record: &KeyRecord,
+    json: bool,
+    say: impl Fn(&str) -> Result<()>,
+) -> Result<()> {
     let now = room.transport.now().as_secs();
     if json {
         return record.keys().iter().try_for_each(|key| say(&key_json(key, now).to_string()));

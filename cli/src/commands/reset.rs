@@ -8,7 +8,7 @@ use waitroom::{Epoch, RoomId};
 use super::change;
 use crate::arguments::Which;
 use crate::exit::{Exit, Failure};
-use crate::printer::{note, say};
+use crate::printer::note;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
@@ -31,7 +31,7 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
             let places = if lost_places == 1 { "place" } else { "places" };
             format!("epoch: {before} -> {after}\n{who} lost their {places}")
         };
-        change::answered(say(&told))
+        change::answer(&told)
     })
 }
 

@@ -317,6 +317,26 @@ fn an_order_whose_answer_cannot_be_printed_is_told_to_be_carried_out() {
     assert!(text(&room.command(&["status", "--local"]).stdout).contains("50 a minute"));
 }
 
+/// Without these words it would be taken for the room's disk.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_answer_that_cannot_be_printed_is_named() {
+    let room = Local::start(&[]);
+    assert!(room.command(&["pause", "--local"]).status.success());
+    for question in [&["status"][..], &["history"], &["keys", "list"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_beekeeper"));
+        command.args(question).args(["--local", "--data"]).arg(room.directory.path()).stdout(full);
+        let output = command.output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{question:?}: {said}");
+        let told = "error: could not print the answer: No space left on device (os error 28)\n";
+        assert_eq!(said, told, "{question:?}");
+        let closed = command.stdout(closed_pipe()).output().unwrap();
+        assert!(closed.status.success() && closed.stderr.is_empty(), "{question:?}: {closed:?}");
+    }
+}
+
 /// Unlike another answer, whoever stops reading has lost it.
 #[test]
 fn a_key_for_the_guards_that_nobody_reads_is_an_error() {
