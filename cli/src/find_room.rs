@@ -1,9 +1,11 @@
 //! Finds the room that a command is for, by what was typed: on this machine or on AWS.
 
+use std::error::Error;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use control::{ControlError, Order, Reply, SocketRoom, Transport};
+use control::{ControlError, Order, Reply, SocketError, SocketFailure, SocketRoom, Transport};
 use rooms::{StoppedRoom, data};
 use waitroom::RoomId;
 
@@ -58,6 +60,8 @@ impl RoomHandle {
             (Ok(Reply::Status(status)), Some(expected)) if status.room.settings.room != *expected => {
                 return Err(another(directory, &status.room.settings.room, expected).into());
             }
+            // Whoever asks it again waits as long again.
+            (Err(error), _) if hangs(error.as_ref()) => return Err(ControlError::Unreached(error).into()),
             // The order itself will meet the same failure, and explain it.
             (_, Some(expected)) => expected.clone(),
             (Ok(Reply::Failed { error, .. }), None) => bail!("the room in {} {error}", directory.display()),
@@ -66,6 +70,12 @@ impl RoomHandle {
         };
         Ok(Self::running(name, directory.to_owned(), in_data(directory)))
     }
+}
+
+/// Whether a room took an order and gave no reply in time.
+fn hangs(error: &(dyn Error + Send + Sync + 'static)) -> bool {
+    let failure = error.downcast_ref().map(|error: &SocketError| &error.failure);
+    matches!(failure, Some(SocketFailure::Unanswered(cause)) if cause.kind() == ErrorKind::TimedOut)
 }
 
 /// How a command names the room in this directory. Nothing else is needed.
@@ -90,5 +100,26 @@ fn only_here() -> Result<RoomId> {
         _ => Err(Failure::new(Exit::Usage, "several rooms run on this machine, and none is named")
             .advising(for_a_room_here(&running))
             .into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::UnixListener;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_room_that_hangs_is_asked_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let _hanging = UnixListener::bind(SocketRoom::socket(directory.path())).unwrap();
+        let begun = Instant::now();
+        for name in [None, Some("sale".parse().unwrap())] {
+            let found = RoomHandle::in_directory(directory.path(), name.as_ref()).await;
+            let told = found.unwrap_err().to_string();
+            assert!(told.contains("60 seconds"), "{told}");
+        }
+        assert_eq!(begun.elapsed().as_secs(), 2 * SocketRoom::REPLY_TIMEOUT.as_secs());
     }
 }

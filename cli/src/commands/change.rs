@@ -1,4 +1,4 @@
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use control::{ChangedRoom, ControlError, OperatedRoom, Order, TypedTime};
 use serde_json::json;
 use waitroom::{Notice, Timestamp};
@@ -13,12 +13,23 @@ use crate::unreached::LOOK_FIRST;
 
 /// Sends an order, and shows each change as `before -> after`.
 pub(crate) fn run(which: &Which, json: bool, command: Order) -> Result<()> {
-    block_on(async { order(&RoomHandle::find(which).await?.room, json, command).await.map(drop) })
+    block_on(async { order(&find(which).await?.room, json, command).await.map(drop) })
 }
 
 /// The same, after a question if visitors may not like it.
 pub(crate) fn asked(which: &Which, json: bool, yes: bool, command: Order) -> Result<()> {
-    block_on(async { confirmed(&RoomHandle::find(which).await?.room, json, yes, command).await.map(drop) })
+    block_on(async { confirmed(&find(which).await?.room, json, yes, command).await.map(drop) })
+}
+
+/// Finds the room that an order is for.
+pub(crate) async fn find(which: &Which) -> Result<RoomHandle> {
+    before_order(RoomHandle::find(which)).await
+}
+
+/// Waits for what is asked before an order, unless Ctrl-C comes first. Every such wait needs this: once somebody has listened for
+/// Ctrl-C, it no longer ends the program by itself.
+pub(crate) async fn before_order<T, E: Into<Error>>(answer: impl Future<Output = Result<T, E>>) -> Result<T> {
+    or_interrupted(answer, Failure::interrupted).await
 }
 
 pub(crate) async fn order(room: &OperatedRoom, json: bool, command: Order) -> Result<ChangedRoom> {
@@ -46,8 +57,8 @@ pub(crate) async fn unless_interrupted<T>(
 }
 
 /// The same, for an order that says itself what Ctrl-C leaves behind.
-pub(crate) async fn or_interrupted<T>(
-    answer: impl Future<Output = Result<T, ControlError>>,
+pub(crate) async fn or_interrupted<T, E: Into<Error>>(
+    answer: impl Future<Output = Result<T, E>>,
     told: impl FnOnce() -> Failure,
 ) -> Result<T> {
     tokio::select! {
@@ -57,7 +68,7 @@ pub(crate) async fn or_interrupted<T>(
             interrupted?;
             Err(told().into())
         }
-        answer = answer => Ok(answer?),
+        answer = answer => answer.map_err(Into::into),
     }
 }
 
@@ -68,7 +79,7 @@ pub(crate) fn answer(told: &str) -> Result<()> {
 
 /// Asks whether to go ahead, if an order does something to visitors that they may not like.
 pub(crate) async fn ask_before(order: &Order, room: &OperatedRoom, yes: bool) -> Result<()> {
-    if !yes && let Some(consequence) = room.consequence(order).await? {
+    if !yes && let Some(consequence) = before_order(room.consequence(order)).await? {
         ask::confirm(&consequence.told, &consequence.question)?;
     }
     Ok(())
@@ -95,5 +106,5 @@ pub(crate) async fn notice(room: &OperatedRoom, told: &TellLatecomers) -> Result
     if !told.has_words() {
         return Ok(None);
     }
-    Ok(Some(told.notice(&room.status().await?.room.notice)))
+    Ok(Some(told.notice(&before_order(room.status()).await?.room.notice)))
 }

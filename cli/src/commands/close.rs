@@ -6,12 +6,11 @@ use control::Order;
 
 use super::change;
 use crate::arguments::CloseRoom;
-use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
 pub(crate) fn run(close: &CloseRoom, json: bool, yes: bool) -> Result<()> {
     block_on(async {
-        let room = RoomHandle::find(&close.which).await?.room;
+        let room = change::find(&close.which).await?.room;
         let (told, then_off) = (&close.told, close.then.is_some());
         let notice = change::notice(&room, told).await?;
         let order = match told.at {

@@ -5,12 +5,11 @@ use control::Order;
 
 use super::change;
 use crate::arguments::EndRoom;
-use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
 pub(crate) fn run(end: &EndRoom, json: bool, yes: bool) -> Result<()> {
     block_on(async {
-        let room = RoomHandle::find(&end.which).await?.room;
+        let room = change::find(&end.which).await?.room;
         let told = &end.told;
         let notice = change::notice(&room, told).await?;
         let order = match told.at {

@@ -18,7 +18,7 @@ pub(crate) fn run(keys: &ManageKeys, json: bool, yes: bool) -> Result<()> {
         match &keys.command {
             KeysCommand::List(which) => list(which, json).await,
             KeysCommand::Rotate(rotate) => {
-                let room = RoomHandle::find(&rotate.which).await?.room;
+                let room = change::find(&rotate.which).await?.room;
                 change_keys(&room, Order::rotate_keys(rotate.lead_time), json).await
             }
             KeysCommand::Drop(key) => drop_key(key, json, yes).await,
@@ -40,8 +40,8 @@ async fn change_keys(room: &OperatedRoom, order: Order, json: bool) -> Result<()
 }
 
 async fn drop_key(key: &DropKey, json: bool, yes: bool) -> Result<()> {
-    let room = RoomHandle::find(&key.which).await?.room;
-    let record = keys_after(&room, Order::Keys).await?;
+    let room = change::find(&key.which).await?.room;
+    let record = change::before_order(keys_after(&room, Order::Keys)).await?;
     let found = record.find(&key.id).map_err(|refusal| anyhow!("the room {} {refusal}", room.name))?;
     let id = found.jwk.kid().to_owned();
     if !yes {
@@ -53,7 +53,7 @@ async fn drop_key(key: &DropKey, json: bool, yes: bool) -> Result<()> {
 
 /// The key is made here, and the room learns its digest. So it passes nobody but whoever asked for it.
 async fn guard_key(which: &Which, json: bool, yes: bool) -> Result<()> {
-    let room = RoomHandle::find(which).await?.room;
+    let room = change::find(which).await?.room;
     let key = ReportKey::generate()?;
     let order = Order::GuardKey { digest: key.digest() };
     change::ask_before(&order, &room, yes).await?;

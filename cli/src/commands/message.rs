@@ -11,7 +11,6 @@ use super::change;
 use crate::arguments::{LOCAL, SetMessage};
 use crate::ending;
 use crate::exit::{Exit, Failure};
-use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
 /// How to write a message. Without quotation marks, its first word is taken for the room's name.
@@ -34,7 +33,7 @@ pub(crate) fn run(message: &SetMessage, json: bool) -> Result<()> {
 
 async fn send(message: &SetMessage, json: bool) -> Result<()> {
     let text = &message.text;
-    let found = RoomHandle::find(&message.which).await?;
+    let found = change::find(&message.which).await?;
     let room = &found.room;
     if message.which.name.is_none()
         && let Some(meant) = read_as_a_room(text.as_str(), &room.name)

@@ -32,7 +32,7 @@ impl fmt::Display for Way {
 
 pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
     block_on(async {
-        let found = RoomHandle::find(which).await?;
+        let found = change::find(which).await?;
         let room = &found.room;
         let way = if yes { Way::Off } else { way(&found).await? };
         match way {
@@ -44,7 +44,7 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
 }
 
 async fn way(found: &RoomHandle) -> Result<Way> {
-    let status = found.room.status().await?;
+    let status = change::before_order(found.room.status()).await?;
     let consequence = Consequence::of(&Order::Off, &status, found.room.transport.now());
     let Some(Consequence { told: consequence, .. }) = consequence else { return Ok(Way::Off) };
     let could_pause = status.room.releases();

@@ -6,12 +6,11 @@ use control::Order;
 
 use super::change;
 use crate::arguments::On;
-use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
 pub(crate) fn run(on: &On, json: bool, yes: bool) -> Result<()> {
     block_on(async {
-        let room = RoomHandle::find(&on.which).await?.room;
+        let room = change::find(&on.which).await?.room;
         let order = match on.at {
             None => Order::On,
             Some(typed) => Order::OpenAt { at: change::instant(&room, typed)? },

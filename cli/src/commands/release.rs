@@ -6,12 +6,11 @@ use control::Order;
 
 use super::change;
 use crate::arguments::ReleaseMore;
-use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
 pub(crate) fn run(release: &ReleaseMore, json: bool, yes: bool) -> Result<()> {
     block_on(async {
-        let found = RoomHandle::find(&release.which).await?;
+        let found = change::find(&release.which).await?;
         let order = Order::Release { visitors: release.visitors };
         let changed = change::confirmed(&found.room, json, yes, order).await?;
         if let Some(rate) = changed.after.valve().rate() {

@@ -14,7 +14,7 @@ use crate::runtime::block_on;
 
 pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
     block_on(async {
-        let RoomHandle { room, as_typed, .. } = RoomHandle::find(which).await?;
+        let RoomHandle { room, as_typed, .. } = change::find(which).await?;
         let epoch = Epoch::random(&mut SysRng).context("could not get random numbers from the system")?;
         let order = Order::Reset { epoch };
         change::ask_before(&order, &room, yes).await?;

@@ -5,12 +5,11 @@ use control::Order;
 
 use super::change;
 use crate::arguments::SetRate;
-use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
 pub(crate) fn run(set_rate: &SetRate, json: bool, yes: bool) -> Result<()> {
     block_on(async {
-        let found = RoomHandle::find(&set_rate.which).await?;
+        let found = change::find(&set_rate.which).await?;
         change::confirmed(&found.room, json, yes, Order::SetRate { rate: set_rate.rate }).await?;
         crate::aws::warn_of_rate(&found, &set_rate.which, set_rate.rate).await;
         Ok(())

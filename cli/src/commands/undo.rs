@@ -7,13 +7,12 @@ use waitroom::{AuditEntry, AuditedChange};
 use super::change;
 use crate::arguments::Which;
 use crate::ask;
-use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
 pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
     block_on(async {
-        let room = RoomHandle::find(which).await?.room;
-        let entries = room.entries(AuditEntry::KEPT).await?;
+        let room = change::find(which).await?.room;
+        let entries = change::before_order(room.entries(AuditEntry::KEPT)).await?;
         let last =
             UndoableOrder::last(&entries).map_err(|nothing| anyhow!("the room {} {nothing}", room.name))?;
         let let_in = |entry: &AuditEntry| match entry.change {
@@ -27,7 +26,7 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
             );
             ask::confirm(&told, "Take that order back?")?;
         }
-        if !yes && let Some(asked) = room.consequence_of_undo(&last).await? {
+        if !yes && let Some(asked) = change::before_order(room.consequence_of_undo(&last)).await? {
             ask::confirm(&asked.told, &asked.question)?;
         }
         change::order(&room, json, Order::Undo { number: last.number }).await.map(drop)

@@ -351,7 +351,7 @@ fn a_key_for_the_guards_that_nobody_reads_is_an_error() {
 
 /// A room that takes an order, and is slow to answer.
 #[test]
-fn whoever_interrupts_an_order_is_told_that_the_room_may_have_it() {
+fn whoever_interrupts_an_order_is_told_whether_the_room_may_have_it() {
     let directory = tempfile::tempdir().unwrap();
     let listener = UnixListener::bind(directory.path().join("control.sock")).unwrap();
     let taken = || {
@@ -359,23 +359,37 @@ fn whoever_interrupts_an_order_is_told_that_the_room_may_have_it() {
         BufReader::new(&mut order).read_line(&mut String::new()).unwrap();
         order
     };
-    for order in [
-        &["keys", "rotate", "sale"][..],
-        &["keys", "guard", "sale", "--yes"],
-        &["admit", "sale", "0123-4567"],
-    ] {
+    let interrupted_at_ask = |number: usize, order: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_beekeeper"));
         command.args(order).args(["--local", "--data"]).arg(directory.path());
         let interrupted = command.stderr(Stdio::piped()).spawn().unwrap();
-        // It's asked for its name first, and needn't answer.
-        drop(taken());
+        (1..number).for_each(|_| drop(taken()));
         let unanswered = taken();
         signal(&interrupted, "-INT");
         let output = interrupted.wait_with_output().unwrap();
         drop(unanswered);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(5), "{order:?}: {said}");
+        said
+    };
+    for order in [
+        &["keys", "rotate", "sale"][..],
+        &["keys", "guard", "sale", "--yes"],
+        &["admit", "sale", "0123-4567"],
+    ] {
+        // It's asked for its name first, and needn't answer.
+        let said = interrupted_at_ask(2, order);
         assert!(said.starts_with("error: interrupted: sale may have got the order"), "{order:?}: {said}");
+    }
+    for (number, order) in [
+        (1, &["pause"][..]),
+        (1, &["off", "--yes"][..]),
+        (1, &["set-rate", "50"][..]),
+        (2, &["set-rate", "sale", "50"][..]),
+        (2, &["off", "sale"][..]),
+    ] {
+        let said = interrupted_at_ask(number, order);
+        assert_eq!(said, "error: interrupted; nothing was changed\n", "{order:?}");
     }
 }
 
