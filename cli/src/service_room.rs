@@ -17,6 +17,9 @@ pub(crate) const START: &str = "sudo systemctl start beekeeper";
 pub(crate) const RESTART: &str = "sudo systemctl restart beekeeper";
 pub(crate) const STOP: &str = "sudo systemctl stop beekeeper";
 
+/// Where a service has its data, unless its file says otherwise.
+pub(crate) const USUAL_DATA: &str = "/var/lib/beekeeper";
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ServiceRoom {
     pub(crate) name: RoomId,

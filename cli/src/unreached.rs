@@ -1,6 +1,7 @@
 //! What to do if a room on this machine isn't reached.
 
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use control::{SocketError, SocketFailure, SocketRoom};
@@ -10,7 +11,7 @@ use waitroom::RoomId;
 
 use crate::arguments::LOCAL;
 use crate::exit::{Exit, Failure};
-use crate::service_room::{self, ServiceRoom};
+use crate::service_room::{START, ServiceRoom, USUAL_DATA};
 
 /// What to do if it isn't known whether an order was carried out.
 pub(crate) const LOOK_FIRST: &str = "before you repeat the order, look whether it was carried out: `beekeeper status` says how the \
@@ -66,9 +67,15 @@ fn unreached(room: &SocketRoom, service: Option<&ServiceRoom>, is_there: bool) -
             (None, None) => start,
         };
     }
+    // Its file can't be read, or isn't there: what the service logs says what is wrong.
+    if service.is_none() && room.directory == Path::new(USUAL_DATA) {
+        return format!(
+            "start the service: {START}; if it doesn't stay up: sudo journalctl --unit beekeeper --lines 10"
+        );
+    }
     question.unwrap_or_else(|| {
-        let place =
-            other.map_or_else(|| "a service keeps its room in /var/lib/beekeeper".into(), ServiceRoom::place);
+        let usual = || format!("a service keeps its room in {USUAL_DATA}");
+        let place = other.map_or_else(usual, ServiceRoom::place);
         let ask =
             if is_usual(room) { "name its folder with --data DIR" } else { "see whether --data is right" };
         format!("there is no room in {}: {ask}; {place}", room.directory.display())
@@ -82,7 +89,7 @@ pub(crate) fn starting(room: &SocketRoom) -> String {
 
 fn start(room: &SocketRoom, service: Option<&ServiceRoom>) -> String {
     if service.is_some_and(|service| service.data == room.directory) {
-        return format!("start it with: {}", service_room::START);
+        return format!("start it with: {START}");
     }
     match &room.name {
         Some(name) if is_usual(room) => format!("start it as before, such as: beekeeper local {name}"),
@@ -191,6 +198,15 @@ mod tests {
             elsewhere
                 .ends_with("see whether --data is right; the service sale has --data /var/lib/beekeeper"),
             "{elsewhere}"
+        );
+    }
+
+    #[test]
+    fn nobody_is_sent_to_the_folder_of_a_service_from_there() {
+        let told = unreached(&SocketRoom::new(USUAL_DATA), None, false);
+        assert_eq!(
+            told,
+            "start the service: sudo systemctl start beekeeper; if it doesn't stay up: sudo journalctl --unit beekeeper --lines 10"
         );
     }
 
