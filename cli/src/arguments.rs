@@ -239,7 +239,7 @@ pub(crate) struct CloseRoom {
     #[arg(long, value_name = "STATE", value_parser = ["off"], conflicts_with_all = ["never", "after"])]
     pub(crate) then: Option<String>,
     /// How many more are let in before the room ends by itself, from now on: a stock, like 5000 or 5k
-    #[arg(long, value_name = "VISITORS", conflicts_with_all = ["never", "at"])]
+    #[arg(long, value_name = "VISITORS", conflicts_with_all = ["never", "at"], allow_negative_numbers = true)]
     pub(crate) after: Option<StockSize>,
 }
 
@@ -337,7 +337,7 @@ pub(crate) struct History {
     #[command(flatten)]
     pub(crate) which: Which,
     /// How many entries to show, from 1 to 500; the latest is the last
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=i64::from(AuditEntry::KEPT)))]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=i64::from(AuditEntry::KEPT)), allow_negative_numbers = true)]
     pub(crate) limit: u16,
     /// Show the line minute by minute instead: how many joined, were released and waited
     #[arg(long, conflicts_with = "limit")]
@@ -350,18 +350,21 @@ pub(crate) struct History {
 #[derive(Debug, Args)]
 #[command(
     allow_missing_positional = true,
+    // Clap looks for the name first, also where a negative number stands.
+    mut_arg("name", |name| name.allow_negative_numbers(true)),
     after_help = examples("Examples:\n  beekeeper set-rate spring-sale 600\n  beekeeper set-rate spring-sale 3k --yes\n  beekeeper set-rate --local 600")
 )]
 pub(crate) struct SetRate {
     #[command(flatten)]
     pub(crate) which: Which,
-    #[arg(value_parser = some, help = RATE)]
+    #[arg(value_parser = some, help = RATE, allow_negative_numbers = true)]
     pub(crate) rate: Rate,
 }
 
 #[derive(Debug, Args)]
 #[command(
     allow_missing_positional = true,
+    mut_arg("name", |name| name.allow_negative_numbers(true)),
     after_help = examples("Examples:
   beekeeper release spring-sale 50
   beekeeper release spring-sale 5k --yes
@@ -374,6 +377,7 @@ pub(crate) struct ReleaseMore {
     #[command(flatten)]
     pub(crate) which: Which,
     /// How many more, from 1 to 270000; 3k is 3000. With the rate, no more than 270000
+    #[arg(allow_negative_numbers = true)]
     pub(crate) visitors: ExtraSize,
 }
 
@@ -417,12 +421,14 @@ pub(crate) struct VisitorByCode {
 #[derive(Debug, Args)]
 #[command(
     allow_missing_positional = true,
+    mut_arg("name", |name| name.allow_negative_numbers(true)),
     after_help = examples("Examples:\n  beekeeper stretch spring-sale 3\n  beekeeper stretch --local 1")
 )]
 pub(crate) struct Polls {
     #[command(flatten)]
     pub(crate) which: Which,
     /// How many times less often pages poll, from 1 (the usual) to 12
+    #[arg(allow_negative_numbers = true)]
     pub(crate) factor: Stretch,
 }
 

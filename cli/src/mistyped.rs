@@ -1,4 +1,4 @@
-//! Words that are no commands. The tip says which command does what the word means.
+//! Words that are no commands, and flags that a command doesn't have. The tip says what does what the word means.
 //!
 //! Similar spelling says nothing about the meaning: `resume` looks like `reset`, and `restart` like `destroy`. So a command that
 //! takes something from visitors for good is never suggested.
@@ -47,6 +47,14 @@ const MEANT: [(&str, &[&str]); 4] = [
     ),
 ];
 
+/// Flags that people look for on a command, and what to tell them.
+const MEANT_FLAGS: [(&str, &str, &str); 4] = [
+    ("set-rate", "--rate", "the rate needs no flag: beekeeper set-rate NAME 60"),
+    ("off", "--at", "off can't wait for a time; on, close and end can: docs/closing.md"),
+    ("pause", "--at", "pause can't wait for a time; on, close and end can: docs/closing.md"),
+    ("end", "--after", "to end the room after so many more visitors: beekeeper close NAME --after 5000"),
+];
+
 /// What only a `beekeeper` with AWS knows.
 const ON_AWS: [&str; 3] = ["deploy", "destroy", "logs"];
 const WITHOUT_AWS: &str = "this beekeeper was built without AWS; to build one with it: cargo xtask dist";
@@ -54,6 +62,12 @@ const WITHOUT_AWS: &str = "this beekeeper was built without AWS; to build one wi
 /// The error for a command line, with tips that are about the meaning of its words.
 pub(crate) fn with_tips(mut error: clap::Error, command_line: impl Iterator<Item = String>) -> clap::Error {
     let words: Vec<_> = command_line.collect();
+    if let Some(tip) = meant_by_flag(&error, &words) {
+        error.remove(ContextKind::SuggestedArg);
+        tell(&mut error, &[tip]);
+        return error;
+    }
+    drop_escape(&mut error);
     if let Some(tip) = unquoted_time(&error, &words).or_else(|| swapped(&error, &words)) {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
         return error;
@@ -75,6 +89,29 @@ pub(crate) fn with_tips(mut error: clap::Error, command_line: impl Iterator<Item
         }
     }
     error
+}
+
+/// For a flag that another command has, or none.
+fn meant_by_flag(error: &clap::Error, words: &[String]) -> Option<&'static str> {
+    let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidArg) else { return None };
+    let command = words.iter().find(|word| !word.starts_with('-'))?;
+    let is_such = |meant: &(&str, &str, &str)| meant.0 == command && meant.1 == wrong;
+    let is_unknown = error.kind() == ErrorKind::UnknownArgument;
+    MEANT_FLAGS.into_iter().find(|meant| is_unknown && is_such(meant)).map(|(_, _, tip)| tip)
+}
+
+/// Whoever types `--rate` means a flag, and not `-- --rate`. Only a text in quotation marks may begin like one.
+fn drop_escape(error: &mut clap::Error) {
+    let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidArg) else { return };
+    if wrong.starts_with("--")
+        && !wrong.contains(' ')
+        && let Some(ContextValue::StyledStrs(mut tips)) = error.remove(ContextKind::Suggested)
+    {
+        tips.retain(|tip| !tip.to_string().starts_with("to pass "));
+        if !tips.is_empty() {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
+    }
 }
 
 fn is_about_a_value(error: &clap::Error) -> bool {

@@ -53,7 +53,7 @@ pub(crate) struct Local {
     #[arg(long, default_value = "60s", value_parser = time::between("1s", "60s"))]
     pub(crate) minute: Duration,
     /// Visitors of a demonstration who always wait ahead of you; 0 for none [default: 8; with --shop or --url 0]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1000), allow_negative_numbers = true)]
     pub(crate) visitors: Option<u32>,
     /// Write what these flags set of the room into its configuration file: its title, shop, rate and so on
     #[arg(long)]
@@ -62,7 +62,7 @@ pub(crate) struct Local {
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) trust_proxy: Vec<TrustedProxy>,
     /// Places that one client address may take a minute; an IPv6 /64 is one address [default: any number]
-    #[arg(long, value_name = "PLACES", requires = "trust_proxy")]
+    #[arg(long, value_name = "PLACES", requires = "trust_proxy", allow_negative_numbers = true)]
     pub(crate) join_limit: Option<PlacesPerMinute>,
     /// A CDN is in front of the room and answers for it how the line stands: docs/edge.md
     #[arg(long, requires = "url")]

@@ -29,13 +29,13 @@ pub(crate) struct Rehearse {
     #[command(flatten)]
     pub(crate) here: OnThisMachine,
     /// How many visitors come, up to 100k; 50k is 50000 [default: 1000, or as many as the CSV file counts]
-    #[arg(long, value_name = "N", value_parser = visitors)]
+    #[arg(long, value_name = "N", value_parser = visitors, allow_negative_numbers = true)]
     pub(crate) visitors: Option<u32>,
     /// How they come: spike (within a minute), email (over half an hour), a time like 10m (evenly), or a CSV file of counts
     #[arg(long, value_name = "SHAPE", default_value = "spike", value_parser = shape)]
     pub(crate) arrivals: ArrivalShape,
     /// The same number gives the same visitors
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub(crate) seed: u64,
     /// End the rehearsal after this time at the latest, from 10s to 4h
     #[arg(long, value_name = "TIME", default_value = "30m", value_parser = time::between("10s", "4h"))]

@@ -26,17 +26,17 @@ pub(crate) struct SettingFlags {
     /// URL of the shop, where admitted visitors are sent
     #[arg(long, value_name = "URL", visible_alias = "origin")]
     pub(crate) shop: Option<WebUrl>,
-    #[arg(long, help = RATE)]
+    #[arg(long, help = RATE, allow_negative_numbers = true)]
     pub(crate) rate: Option<Rate>,
     /// `overflow`: newcomers go straight in while nobody waits, and only beyond the rate a line forms. `observe`: everybody goes
     /// straight in, and is counted [default: line]
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<Mode>,
     /// Let in up to so many percent more, to make up for visitors who don't come; 0 for none: docs/no-shows.md
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true)]
     pub(crate) oversubscribe: Option<MostSurplus>,
     /// At most so many visitors in the shop at once; 0 for any number: docs/active-visitors.md
-    #[arg(long, value_name = "VISITORS")]
+    #[arg(long, value_name = "VISITORS", allow_negative_numbers = true)]
     pub(crate) active_visitors: Option<MostActive>,
     /// With --active-visitors: how long a visitor may do nothing in the shop, from 1m to 12h [default: 20m]
     #[arg(long, value_name = "TIME", value_parser = whole_minutes::<SessionMinutes>("12h"))]

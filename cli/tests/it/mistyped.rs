@@ -82,6 +82,44 @@ fn a_rate_of_nobody_leads_to_pause() {
 }
 
 #[test]
+fn a_negative_number_is_refused_as_a_number() {
+    for line in [
+        &["set-rate", "sale", "-1"][..],
+        &["set-rate", "--data", "/srv", "-1"],
+        &["release", "sale", "-1"],
+        &["stretch", "--local", "-1"],
+        &["init", "sale", "--rate", "-1"],
+        &["local", "--visitors", "-1"],
+        &["rehearse", "sale", "--visitors", "-1"],
+        &["close", "sale", "--after", "-1"],
+        &["history", "sale", "--limit", "-1"],
+    ] {
+        for said in said(line) {
+            assert!(said.contains("invalid value '-1' for '"), "{line:?}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_flag_of_another_command_leads_to_that_command() {
+    for (line, meant) in [
+        (&["set-rate", "--rate", "60", "--data", "/srv"][..], "beekeeper set-rate NAME 60"),
+        (&["off", "--data", "/srv", "--at", "Friday 12:00"], "on, close and end can"),
+        (&["pause", "--at", "Friday", "12:00"], "on, close and end can"),
+        (&["end", "sale", "--after", "5"], "beekeeper close NAME --after 5000"),
+        (&["on", "--At", "noon"], ""),
+    ] {
+        for said in said(line) {
+            assert!(said.contains(meant) && !said.contains("as a value"), "{line:?}: {said}");
+            assert!(!said.contains("similar") && !said.contains("quotation"), "{line:?}: {said}");
+        }
+    }
+    for said in said(&["message", "sale", "--- Sale ---"]) {
+        assert!(said.contains("use '-- --- Sale ---'"), "{said}");
+    }
+}
+
+#[test]
 fn a_number_before_the_name_leads_to_the_order_of_both() {
     for said in said(&["set-rate", "300", "spring-sale"]) {
         assert!(said.contains("the name comes first: beekeeper set-rate spring-sale 300"), "{said}");
