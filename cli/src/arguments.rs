@@ -5,6 +5,7 @@ mod guard;
 mod init;
 mod keys;
 mod local;
+mod number;
 #[cfg_attr(not(feature = "aws"), path = "arguments/without_aws.rs")]
 pub(crate) mod on_aws;
 pub(crate) mod people;
@@ -322,7 +323,7 @@ pub(crate) struct ShowStatus {
     #[arg(long)]
     pub(crate) watch: bool,
     /// How often --watch reads the status, from 1s to 1h
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = time::between("1s", "1h"), requires = "watch")]
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = time::between("1s", "1h"), requires = "watch")]
     pub(crate) every: Duration,
 }
 
@@ -337,13 +338,13 @@ pub(crate) struct History {
     #[command(flatten)]
     pub(crate) which: Which,
     /// How many entries to show, from 1 to 500; the latest is the last
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=i64::from(AuditEntry::KEPT)), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = number::between(1, AuditEntry::KEPT), allow_negative_numbers = true)]
     pub(crate) limit: u16,
     /// Show the line minute by minute instead: how many joined, were released and waited
     #[arg(long, conflicts_with = "limit")]
     pub(crate) minutes: bool,
     /// How far back --minutes begins, from 1m to 14d
-    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = time::between("1m", "14d"), requires = "minutes")]
+    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = time::between("1m", "14d"), requires = "minutes")]
     pub(crate) since: Duration,
 }
 
@@ -495,11 +496,16 @@ pub(crate) struct Man {
     pub(crate) dir: Option<PathBuf>,
 }
 
+/// A rate as people type it. With its examples, nobody tries 1,200 a second time.
+fn rate(text: &str) -> Result<Rate, String> {
+    text.parse().map_err(|error: RateError| format!("{error}, like 1200 or 3k"))
+}
+
 /// A rate that lets somebody in.
 fn some(text: &str) -> Result<Rate, String> {
     let nobody = text.parse() == Ok(0_u32);
     let pause = if nobody { "to let nobody in, use: beekeeper pause NAME; " } else { "" };
-    text.parse().map_err(|error: RateError| format!("{pause}{error}"))
+    rate(text).map_err(|error| format!("{pause}{error}"))
 }
 
 #[cfg(test)]

@@ -55,13 +55,13 @@ pub(crate) struct GuardArguments {
     #[arg(long)]
     pub(crate) bind: bool,
     /// How old a pass may be when it is exchanged for a session, from 30s to 1h
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time::between("30s", "1h"))]
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = time::between("30s", "1h"))]
     pub(crate) pass_age: Duration,
     /// How long a visitor may do nothing, from 1m to 1d
-    #[arg(long, value_name = "TIME", default_value = "20m", value_parser = time::between("1m", "1d"))]
+    #[arg(long, value_name = "DURATION", default_value = "20m", value_parser = time::between("1m", "1d"))]
     pub(crate) idle: Duration,
     /// How long a session lasts at most, from 1m to 1d
-    #[arg(long, value_name = "TIME", default_value = "2h", value_parser = time::between("1m", "1d"))]
+    #[arg(long, value_name = "DURATION", default_value = "2h", value_parser = time::between("1m", "1d"))]
     pub(crate) session: Duration,
     /// Path that needs no session, a file or a script of its own: /paid.php is this path, /static/ what is read below it,
     /// /pay.php?from=stripe is /pay.php with this parameter; repeat it for several
@@ -80,7 +80,7 @@ pub(crate) struct GuardArguments {
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) trust_proxy: Vec<TrustedProxy>,
     /// Let everybody in after the room has not answered for so long, from 1m to 1h, until it answers again [default: never]
-    #[arg(long, value_name = "TIME", value_parser = time::between("1m", "1h"), conflicts_with = "keys")]
+    #[arg(long, value_name = "DURATION", value_parser = time::between("1m", "1h"), conflicts_with = "keys")]
     pub(crate) open_after: Option<Duration>,
     /// File with the key by which a room that limits active visitors knows this guard: tell the room every 10 s how many are in the
     /// shop. On its operator's machine: beekeeper keys guard NAME > FILE

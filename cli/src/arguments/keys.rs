@@ -53,7 +53,7 @@ pub(crate) struct RotateKeys {
     pub(crate) which: Which,
     /// How long to publish the new key before the room signs with it, from 6m to 1d. An HTTP API at Amazon API Gateway keeps
     /// the published keys for up to 2h
-    #[arg(long, value_name = "TIME", default_value = "6m", value_parser = time::between("6m", "1d"))]
+    #[arg(long, value_name = "DURATION", default_value = "6m", value_parser = time::between("6m", "1d"))]
     pub(crate) lead_time: Duration,
 }
 

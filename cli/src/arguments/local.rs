@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 use server::{PlacesPerMinute, TrustedProxy};
 use waitroom::{Mode, Rate, RoomId, WebUrl, WebUrlError};
 
-use super::{LOCAL, SettingFlags, time};
+use super::{LOCAL, SettingFlags, number, time};
 use crate::flags_file::FileFlags;
 
 #[derive(Debug, Args)]
@@ -53,7 +53,7 @@ pub(crate) struct Local {
     #[arg(long, default_value = "60s", value_parser = time::between("1s", "60s"))]
     pub(crate) minute: Duration,
     /// Visitors of a demonstration who always wait ahead of you; 0 for none [default: 8; with --shop or --url 0]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1000), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = number::between(0_u32, 1000), allow_negative_numbers = true)]
     pub(crate) visitors: Option<u32>,
     /// Write what these flags set of the room into its configuration file: its title, shop, rate and so on
     #[arg(long)]
@@ -171,6 +171,9 @@ mod tests {
         assert_eq!(minute("5s"), Ok(Duration::from_secs(5)));
         assert_eq!(minute("1m"), Ok(Duration::from_mins(1)));
         assert_eq!(minute("2m"), Err("must be from 1s to 60s".into()));
-        assert!(minute("soon").unwrap_err().ends_with("write it like 5s or 1m"));
+        for unreadable in ["soon", "12", "Friday 12:00"] {
+            let refusal = minute(unreadable).unwrap_err();
+            assert_eq!(refusal, "write how long, with a unit: from 1s to 60s", "{unreadable}");
+        }
     }
 }

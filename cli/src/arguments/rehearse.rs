@@ -9,7 +9,7 @@ use waitroom::RoomId;
 
 use super::people::people;
 use super::which::naming_a_room;
-use super::{OnThisMachine, examples, time};
+use super::{OnThisMachine, examples, number, time};
 
 #[derive(Debug, Args)]
 #[command(after_help = examples("Examples:
@@ -35,10 +35,10 @@ pub(crate) struct Rehearse {
     #[arg(long, value_name = "SHAPE", default_value = "spike", value_parser = shape)]
     pub(crate) arrivals: ArrivalShape,
     /// The same number gives the same visitors
-    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::between(0, u64::MAX), allow_negative_numbers = true)]
     pub(crate) seed: u64,
     /// End the rehearsal after this time at the latest, from 10s to 4h
-    #[arg(long, value_name = "TIME", default_value = "30m", value_parser = time::between("10s", "4h"))]
+    #[arg(long, value_name = "DURATION", default_value = "30m", value_parser = time::between("10s", "4h"))]
     pub(crate) at_most: Duration,
     /// Follow to the shop with the pass; otherwise the visitors stop before it
     #[arg(long)]

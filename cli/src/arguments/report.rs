@@ -25,7 +25,7 @@ pub(crate) struct MakeReport {
     #[command(flatten)]
     pub(crate) here: OnThisMachine,
     /// How far back the report begins, from 1m to 14d [default: at the beginning of the last event]
-    #[arg(long, value_name = "TIME", value_parser = time::between("1m", "14d"))]
+    #[arg(long, value_name = "DURATION", value_parser = time::between("1m", "14d"))]
     pub(crate) since: Option<Duration>,
     /// Write a page with plots into this file, which is replaced
     #[arg(long, value_name = "FILE")]

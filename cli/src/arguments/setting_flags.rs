@@ -9,7 +9,7 @@ use config::{LifetimeMinutes, MostActive, MostSurplus, PageFolder, RoomConfig, S
 use waitroom::{Mode, Rate, Title, WebUrl};
 
 use super::which::KNOWS_AWS;
-use super::{Removable, Throttling, time};
+use super::{Removable, Throttling, rate, time};
 use crate::exit::{Exit, Failure};
 
 const RATE: &str = if KNOWS_AWS {
@@ -26,7 +26,7 @@ pub(crate) struct SettingFlags {
     /// URL of the shop, where admitted visitors are sent
     #[arg(long, value_name = "URL", visible_alias = "origin")]
     pub(crate) shop: Option<WebUrl>,
-    #[arg(long, help = RATE, allow_negative_numbers = true)]
+    #[arg(long, value_parser = rate, help = RATE, allow_negative_numbers = true)]
     pub(crate) rate: Option<Rate>,
     /// `overflow`: newcomers go straight in while nobody waits, and only beyond the rate a line forms. `observe`: everybody goes
     /// straight in, and is counted [default: line]
@@ -39,13 +39,13 @@ pub(crate) struct SettingFlags {
     #[arg(long, value_name = "VISITORS", allow_negative_numbers = true)]
     pub(crate) active_visitors: Option<MostActive>,
     /// With --active-visitors: how long a visitor may do nothing in the shop, from 1m to 12h [default: 20m]
-    #[arg(long, value_name = "TIME", value_parser = whole_minutes::<SessionMinutes>("12h"))]
+    #[arg(long, value_name = "DURATION", value_parser = whole_minutes::<SessionMinutes>("12h"))]
     pub(crate) idle: Option<SessionMinutes>,
     /// With --active-visitors: how long a visit lasts at most, from 1m to 12h [default: 2h]
-    #[arg(long, value_name = "TIME", value_parser = whole_minutes::<SessionMinutes>("12h"))]
+    #[arg(long, value_name = "DURATION", value_parser = whole_minutes::<SessionMinutes>("12h"))]
     pub(crate) session: Option<SessionMinutes>,
     /// How long visitors have to come once it's their turn, from 1m to 14d [default: 1h]
-    #[arg(long, value_name = "TIME", value_parser = whole_minutes::<LifetimeMinutes>("14d"))]
+    #[arg(long, value_name = "DURATION", value_parser = whole_minutes::<LifetimeMinutes>("14d"))]
     pub(crate) admission: Option<LifetimeMinutes>,
     #[command(flatten)]
     pub(crate) throttling: Throttling,

@@ -8,7 +8,7 @@ use simulation::{ArrivalShape, Arrivals, ScenarioRequest, TimedOrder};
 use waitroom::{ActiveLimit, Mode, Oversubscription, Rate, RoomId};
 
 use super::which::KNOWS_AWS;
-use super::{examples, rehearse, time};
+use super::{examples, number, rate, rehearse, time};
 use crate::flags_file::FileFlags;
 
 const CONFIGURED: &str = if KNOWS_AWS {
@@ -60,7 +60,7 @@ pub(crate) struct SimulateEvent {
     #[arg(long, value_name = "WHAT", help = FIND)]
     pub(crate) find: Option<Sought>,
     /// Within which time the last visitor has to be released, from 1m to 14d
-    #[arg(long, value_name = "TIME", value_parser = time::between("1m", "14d"), requires = "find", required_if_eq("find", "rate"))]
+    #[arg(long, value_name = "DURATION", value_parser = time::between("1m", "14d"), requires = "find", required_if_eq("find", "rate"))]
     pub(crate) within: Option<Duration>,
     /// Also write the answer as a page into this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -81,7 +81,7 @@ pub(crate) struct ScenarioFlags {
     #[arg(long, value_name = "SHAPE", value_parser = rehearse::shape)]
     pub(crate) arrivals: Option<ArrivalShape>,
     /// Visitors a minute, from 1 to 270000; 3k is 3000 [default: the configured room's]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = rate, allow_negative_numbers = true)]
     pub(crate) rate: Option<Rate>,
     /// `overflow`: newcomers go straight in while nobody waits [default: the configured room's, or line]
     #[arg(long, value_name = "MODE")]
@@ -93,13 +93,13 @@ pub(crate) struct ScenarioFlags {
     #[arg(long, value_name = "N", value_parser = active_visitors, allow_negative_numbers = true)]
     pub(crate) active_visitors: Option<u32>,
     /// How long they do something there, on average: most for less, a few for much longer [default: 10m]
-    #[arg(long, value_name = "TIME", value_parser = time::between("1s", "12h"))]
+    #[arg(long, value_name = "DURATION", value_parser = time::between("1s", "12h"))]
     pub(crate) stay: Option<Duration>,
     /// How long their session lasts after that, when they do nothing more [default: the configured room's, or 20m]
-    #[arg(long, value_name = "TIME", value_parser = time::between("1m", "12h"))]
+    #[arg(long, value_name = "DURATION", value_parser = time::between("1m", "12h"))]
     pub(crate) idle: Option<Duration>,
     /// How long a session lasts at most [default: the configured room's, or 2h]
-    #[arg(long, value_name = "TIME", value_parser = time::between("1m", "12h"))]
+    #[arg(long, value_name = "DURATION", value_parser = time::between("1m", "12h"))]
     pub(crate) session: Option<Duration>,
     /// For how many of a hundred the shop ends the session when they are done, so that it doesn't last for --idle [default: 0]
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true)]
@@ -108,7 +108,7 @@ pub(crate) struct ScenarioFlags {
     #[arg(long)]
     pub(crate) no_guard: bool,
     /// The room opens so long after the first visitor comes; until then people join and wait
-    #[arg(long, value_name = "TIME", value_parser = time::between("1s", "7d"))]
+    #[arg(long, value_name = "DURATION", value_parser = time::between("1s", "7d"))]
     pub(crate) opens_after: Option<Duration>,
     /// How many of a hundred come before it opens, evenly; the others come as --arrivals says, from the opening on
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true)]
@@ -130,14 +130,14 @@ pub(crate) struct ScenarioFlags {
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true)]
     pub(crate) never_enter: Option<f64>,
     /// How fast the shop answers while it is well; with it the throttle acts
-    #[arg(long, value_name = "TIME", value_parser = time::between("1ms", "1m"))]
+    #[arg(long, value_name = "DURATION", value_parser = time::between("1ms", "1m"))]
     pub(crate) shop_answers_in: Option<Duration>,
     /// How many visitors a minute the shop bears; with twice as many it answers four times slower
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = rate, allow_negative_numbers = true)]
     pub(crate) shop_bears: Option<Rate>,
     #[arg(long, value_name = "PLACES", value_parser = places, help = DISORDER, allow_negative_numbers = true)]
     pub(crate) disorder: Option<u64>,
-    #[arg(long, value_name = "TIME", value_parser = time::between("0s", "1h"), help = COUNT_LAG)]
+    #[arg(long, value_name = "DURATION", value_parser = time::between("0s", "1h"), help = COUNT_LAG)]
     pub(crate) count_lag: Option<Duration>,
     /// A limit of the account: concurrency, api-requests, api-burst, table-reads or table-writes; repeatable
     #[arg(long, value_name = "NAME=VALUE", value_parser = limit, conflicts_with = "local", hide = !KNOWS_AWS)]
@@ -146,7 +146,7 @@ pub(crate) struct ScenarioFlags {
     #[arg(long, conflicts_with = "local", hide = !KNOWS_AWS)]
     pub(crate) new_account: bool,
     /// The same number gives the same visitors [default: 1]
-    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = number::between(0, u64::MAX), allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
 }
 
@@ -204,10 +204,6 @@ fn active_visitors(text: &str) -> Result<u32, String> {
 fn places(text: &str) -> Result<u64, String> {
     let places = text.parse().ok().filter(|places| *places <= u64::from(Arrivals::MOST));
     places.ok_or_else(|| format!("must be a whole number of places from 0 to {}", Arrivals::MOST))
-}
-
-fn seed(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("must be a whole number from 0 to {}", u64::MAX))
 }
 
 fn percent(text: &str) -> Result<f64, String> {

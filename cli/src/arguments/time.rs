@@ -7,7 +7,8 @@ pub(super) fn between(
 ) -> impl Fn(&str) -> Result<Duration, String> + Clone {
     move |text| {
         let read = |text| {
-            humantime::parse_duration(text).map_err(|error| format!("{error}; write it like 5s or 1m"))
+            humantime::parse_duration(text)
+                .map_err(|_| format!("write how long, with a unit: from {shortest} to {longest}"))
         };
         let time = read(text)?;
         if (read(shortest)?..=read(longest)?).contains(&time) {

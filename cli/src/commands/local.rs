@@ -1,5 +1,6 @@
 //! `beekeeper local`: runs a waiting room in this process.
 
+use std::io;
 use std::mem;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -182,11 +183,14 @@ async fn listen(address: SocketAddr) -> Result<TcpListener> {
     match TcpListener::bind(address).await {
         Ok(listener) => Ok(listener),
         Err(error) => {
-            let why = match room_at(address).await {
-                Some(room) => format!("the room {room} runs there"),
-                None => error.to_string(),
+            let (why, advice) = if error.kind() == io::ErrorKind::AddrNotAvailable {
+                let everywhere = format!("to listen on all that it has: --listen 0.0.0.0:{}", address.port());
+                (format!("this machine has no address {}", address.ip()), everywhere)
+            } else {
+                let room = room_at(address).await.map(|room| format!("the room {room} runs there"));
+                let other = "choose another port with --listen, or any free one with --listen 0";
+                (room.unwrap_or_else(|| error.to_string()), other.to_owned())
             };
-            let advice = "choose another port with --listen, or any free one with --listen 0";
             Err(Failure::new(Exit::Failed, format!("could not listen on {address}: {why}"))
                 .advising(advice)
                 .into())

@@ -265,7 +265,7 @@ fn mistakes_in_flags_are_explained() {
     let nowhere = tempfile::tempdir().unwrap();
     for (arguments, expected) in [
         (&["--join-limit", "5"][..], "--trust-proxy <ADDRESS>"),
-        (&["--join-limit", "0", "--trust-proxy", "::1"], "invalid value '0' for '--join-limit <PLACES>'"),
+        (&["--join-limit", "0", "--trust-proxy", "::1"], "a whole number from 1; leave it out"),
         (&["--trust-proxy", "nginx"], "not an address like 127.0.0.1 or a network like 10.0.0.0/8"),
         (&["--trust-proxy", "0.0.0.0/0"], "a network with prefix 0 is everybody"),
         (&["--metrics", "here"], "must be a port like 9180, or an address and a port like 10.0.0.5:9180"),

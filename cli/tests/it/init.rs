@@ -102,6 +102,7 @@ fn an_invalid_answer_is_refused_with_the_reason() {
         ),
         ("--shop", "ftp://shop.example", "the URL must begin with http:// or https://, not ftp://"),
         ("--rate", "0", "a rate is a whole number of visitors a minute, from 1 to 270000"),
+        ("--rate", "1,200", "from 1 to 270000, like 1200 or 3k"),
         ("--rate", "270001", "a rate is a whole number of visitors a minute, from 1 to 270000"),
     ] {
         let (code, said) = home.refused(&["init", "sale", flag, answer]);

@@ -281,7 +281,8 @@ fn json_is_one_object_a_line() {
     let nonsense = json(&["set-rate", "--local", "many"]);
     assert_eq!(nonsense["kind"], "usage");
     let said = nonsense["error"].as_str().unwrap();
-    assert!(said.ends_with("a rate is a whole number of visitors a minute, from 1 to 270000"), "{said}");
+    let rate = "a rate is a whole number of visitors a minute, from 1 to 270000, like 1200 or 3k";
+    assert!(said.ends_with(rate), "{said}");
 }
 
 #[test]
@@ -310,6 +311,11 @@ fn mistakes_are_explained() {
          hint: choose another port with --listen, or any free one with --listen 0"
     );
     assert_eq!(complaint(second), expected);
+    // An address for documents, which no machine has.
+    let elsewhere = complaint(operate(nowhere.path(), &["local", "--listen", "192.0.2.7:8090"]));
+    let expected = "error: could not listen on 192.0.2.7:8090: this machine has no address 192.0.2.7\n\
+                    hint: to listen on all that it has: --listen 0.0.0.0:8090";
+    assert_eq!(elsewhere, expected);
 
     let path = room.directory.path();
     let expected = format!(
@@ -337,6 +343,7 @@ fn mistakes_are_explained() {
         (["local", "--origin", "shop.example"], "not a URL, because it has no https://"),
         (["local", "My Room", "--access-log"], "a room's name is 1 to 30 lower-case letters"),
         (["local", "--minute", "2m"], "must be from 1s to 60s"),
+        (["local", "--visitors", "1e9"], "must be a whole number from 0 to 1000"),
         (["local", "--url", "http://wait.example/a/b?x=1"], "must have no query and no fragment"),
         (["local", "--url", "http://wait.example/beekeeper"], "without /beekeeper at the end"),
     ] {

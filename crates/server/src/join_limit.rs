@@ -3,7 +3,7 @@
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr};
-use std::num::{NonZeroU32, ParseIntError};
+use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -28,10 +28,10 @@ impl PlacesPerMinute {
 }
 
 impl FromStr for PlacesPerMinute {
-    type Err = ParseIntError;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, ParseIntError> {
-        text.parse().map(Self)
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self).map_err(|_| "must be a whole number from 1; leave it out for no limit")
     }
 }
 

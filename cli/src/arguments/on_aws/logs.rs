@@ -14,7 +14,7 @@ pub(crate) struct Logs {
     #[command(flatten)]
     pub(crate) which: Which,
     /// How far back to start: 30s, 10m, 2h, 1d
-    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = humantime::parse_duration)]
     pub(crate) since: Duration,
     /// Keep printing new lines until Ctrl-C
     #[arg(long)]
