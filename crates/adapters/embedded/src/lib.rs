@@ -136,6 +136,8 @@ impl EmbeddedStore {
                 // A bug. The process would run on and never write again; once it has ended, whatever runs it starts it again.
                 if catch_unwind(AssertUnwindSafe(|| committer.run())).is_err() {
                     tracing::error!("the store's committer panicked; the process ends, because nothing could be written any more");
+                    // Whoever prints the log may do so on a thread of its own.
+                    std::thread::sleep(Duration::from_millis(200));
                     std::process::abort();
                 }
             })
