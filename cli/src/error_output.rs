@@ -1,7 +1,9 @@
 //! Standard error. Whoever reads it may take no more for hours, as a terminal after Ctrl-S or a pager on a pipe, and that must stop no
 //! room: once one runs, a thread of its own waits for the reader.
 
-use std::io::{self, Write};
+use std::fs::{File, FileType};
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, OnceLock};
@@ -10,7 +12,8 @@ use std::time::Duration;
 
 use document::words;
 
-use crate::printer::{above_live_line, file_type};
+/// Clears the live line.
+pub(crate) const CLEAR: &str = "\r\x1b[K";
 
 /// How many bytes wait for whoever reads. What comes while they take none is left out.
 const MOST_WAITING: usize = 8 << 20;
@@ -125,6 +128,18 @@ pub(crate) fn print_last(print: impl FnOnce() + Send + 'static) {
     if thread::Builder::new().name("farewell".into()).spawn(print).is_ok() {
         let _ = printed.recv_timeout(LONGEST_WAIT);
     }
+}
+
+/// A text that clears the live line first.
+pub(crate) fn above_live_line(text: &[u8]) -> Vec<u8> {
+    let clear = if io::stderr().is_terminal() { CLEAR } else { "" };
+    [clear.as_bytes(), text].concat()
+}
+
+/// What an output is, if the system tells.
+pub(crate) fn file_type(output: &impl AsFd) -> Option<FileType> {
+    let file = File::from(output.as_fd().try_clone_to_owned().ok()?);
+    Some(file.metadata().ok()?.file_type())
 }
 
 fn print_now(text: &[u8]) {

@@ -1,7 +1,7 @@
 //! Results go to standard output, everything else to standard error. Colours and moving lines only go to a terminal.
 
 use std::env;
-use std::fs::{self, File, FileType};
+use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
@@ -218,19 +218,13 @@ impl LiveLine {
 
     pub(crate) fn show(&self, text: &str) {
         if self.shown {
-            error_output::print(format!("{CLEAR}{text}").into_bytes());
+            error_output::print(format!("{}{text}", error_output::CLEAR).into_bytes());
         }
     }
 }
 
 fn is_piped(output: &impl AsFd) -> bool {
-    file_type(output).is_some_and(|kind| kind.is_fifo())
-}
-
-/// What an output is, if the system tells.
-pub(crate) fn file_type(output: &impl AsFd) -> Option<FileType> {
-    let file = File::from(output.as_fd().try_clone_to_owned().ok()?);
-    Some(file.metadata().ok()?.file_type())
+    error_output::file_type(output).is_some_and(|kind| kind.is_fifo())
 }
 
 /// The facts that fit into this many columns. At least the first fact stays.
@@ -267,16 +261,8 @@ impl Drop for LiveLine {
 pub(crate) struct AboveLiveLine;
 
 /// Back to the beginning of the line, and nothing on it.
-const CLEAR: &str = "\r\x1b[K";
-
 fn print_above(text: &[u8]) {
-    error_output::print(above_live_line(text));
-}
-
-/// A text that clears the live line first.
-pub(crate) fn above_live_line(text: &[u8]) -> Vec<u8> {
-    let clear = if io::stderr().is_terminal() { CLEAR } else { "" };
-    [clear.as_bytes(), text].concat()
+    error_output::print(error_output::above_live_line(text));
 }
 
 impl Write for AboveLiveLine {
