@@ -351,21 +351,18 @@ pub(crate) struct History {
 #[derive(Debug, Args)]
 #[command(
     allow_missing_positional = true,
-    // Clap looks for the name first, also where a negative number stands.
-    mut_arg("name", |name| name.allow_negative_numbers(true)),
     after_help = examples("Examples:\n  beekeeper set-rate spring-sale 600\n  beekeeper set-rate spring-sale 3k --yes\n  beekeeper set-rate --local 600")
 )]
 pub(crate) struct SetRate {
     #[command(flatten)]
     pub(crate) which: Which,
-    #[arg(value_parser = some, help = RATE, allow_negative_numbers = true)]
+    #[arg(value_parser = some, help = RATE)]
     pub(crate) rate: Rate,
 }
 
 #[derive(Debug, Args)]
 #[command(
     allow_missing_positional = true,
-    mut_arg("name", |name| name.allow_negative_numbers(true)),
     after_help = examples("Examples:
   beekeeper release spring-sale 50
   beekeeper release spring-sale 5k --yes
@@ -378,7 +375,6 @@ pub(crate) struct ReleaseMore {
     #[command(flatten)]
     pub(crate) which: Which,
     /// How many more, from 1 to 270000; 3k is 3000. With the rate, no more than 270000
-    #[arg(allow_negative_numbers = true)]
     pub(crate) visitors: ExtraSize,
 }
 
@@ -422,14 +418,12 @@ pub(crate) struct VisitorByCode {
 #[derive(Debug, Args)]
 #[command(
     allow_missing_positional = true,
-    mut_arg("name", |name| name.allow_negative_numbers(true)),
     after_help = examples("Examples:\n  beekeeper stretch spring-sale 3\n  beekeeper stretch --local 1")
 )]
 pub(crate) struct Polls {
     #[command(flatten)]
     pub(crate) which: Which,
     /// How many times less often pages poll, from 1 (the usual) to 12
-    #[arg(allow_negative_numbers = true)]
     pub(crate) factor: Stretch,
 }
 

@@ -84,11 +84,7 @@ fn a_rate_of_nobody_leads_to_pause() {
 #[test]
 fn a_negative_number_is_refused_as_a_number() {
     for line in [
-        &["set-rate", "sale", "-1"][..],
-        &["set-rate", "--data", "/srv", "-1"],
-        &["release", "sale", "-1"],
-        &["stretch", "--local", "-1"],
-        &["init", "sale", "--rate", "-1"],
+        &["init", "sale", "--rate", "-1"][..],
         &["local", "--visitors", "-1"],
         &["rehearse", "sale", "--visitors", "-1"],
         &["close", "sale", "--after", "-1"],
