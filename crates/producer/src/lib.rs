@@ -157,11 +157,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// Reads the room's keys, or creates its first, so that the first visitor does not wait for them.
     pub async fn warm_up(&self) -> Result<(), ProducerError> {
         let room = self.store.ledger().room().await?;
-        let keys = self.keys_of(&room);
-        // The signer first: what is read for it is good for the prover too, and not the other way round.
-        let signer = self.keys.signer(&keys).await;
-        self.proofs.prover(&self.keys, &keys).await;
-        signer.map(drop)
+        self.proofs.prover(&self.keys, &self.keys_of(&room)).await;
+        self.keys.signer(&self.keys_of(&room)).await.map(drop)
     }
 
     /// The requests that the door refused lately because it could not answer them.

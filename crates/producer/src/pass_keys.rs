@@ -125,8 +125,8 @@ impl HeldKeys {
             }
             let mut record = self.record.clone();
             if let Some(key) = record.signing(now.as_secs()).cloned() {
-                if let Some(signer) = self.hold(ledger, &key).await? {
-                    return Ok(signer);
+                if self.hold(ledger, &key).await? {
+                    continue;
                 }
                 tracing::warn!(
                     key = key.jwk.kid(),
@@ -167,21 +167,17 @@ impl HeldKeys {
         Ok(())
     }
 
-    /// Reads the secret part of a published key. `None` if the store has another one by this number, so that the one that was
-    /// published is lost.
-    async fn hold(
-        &mut self,
-        ledger: &impl Keys,
-        key: &PublishedKey,
-    ) -> Result<Option<Arc<Signer>>, ProducerError> {
+    /// Reads the secret part of a published key. Returns false if the store has another one by this number, so that the one
+    /// that was published is lost.
+    async fn hold(&mut self, ledger: &impl Keys, key: &PublishedKey) -> Result<bool, ProducerError> {
         let secret = self.secret_keys(ledger, key.number).await?;
         if secret.signing.public()? != key.jwk {
-            return Ok(None);
+            return Ok(false);
         }
         let signer = Arc::new(Signer::new(&secret.signing)?);
-        self.signing = Some(SigningKey { kid: key.jwk.kid().to_owned(), signer: signer.clone() });
+        self.signing = Some(SigningKey { kid: key.jwk.kid().to_owned(), signer });
         self.proof.get_or_insert(secret.proof);
-        Ok(Some(signer))
+        Ok(true)
     }
 
     /// The secret key with this number, which is created if it is missing.

@@ -105,9 +105,8 @@ impl AwsStore {
     /// Removes the keys from the table that were copied into the secret an hour ago. A producer calls this when it starts.
     pub async fn remove_moved_keys(&self) -> PortResult<()> {
         let attempt = "remove the keys from the table";
-        // The time is beside the private key, so the proof key needn't be read.
-        let keys = self.table.read(attempt, Key::Private, |private| decode_table_keys(private, None)).await?;
-        let moved_at = keys.flatten().and_then(|keys| keys.moved_at);
+        let keys = self.table_keys(attempt).await?;
+        let moved_at = keys.and_then(|keys| keys.moved_at);
         if moved_at.is_some_and(|at| self.now().since(at) >= KEPT_IN_TABLE) {
             for key in [Key::Proof, Key::Private] {
                 self.table.put(attempt, without_key(key), expressions::always()).await?;

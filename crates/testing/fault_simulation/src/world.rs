@@ -275,14 +275,6 @@ impl World {
         true
     }
 
-    /// What a process does before its first visitor comes.
-    pub fn warm_up(&mut self) {
-        let producer = self.process().producer.clone();
-        // If it fails, visitors get what it would have read.
-        self.spawn(async move { drop(producer.warm_up().await) });
-        self.run_until_idle();
-    }
-
     /// Starts `n` visitors now.
     pub fn join(&mut self, n: usize) {
         for _ in 0..n {

@@ -1,21 +1,16 @@
 //! Where the keys are: the private ones in the secret, the public ones in the table, and how rooms of before get there.
 
 use std::error::Error;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use aws::AwsStore;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future;
 use pass::{KeyRecord, KeyRing, PrivateKey, ProofKey, SecretKeys};
-use serde_json::json;
 use waitroom::ports::{Fault, KeyAdmin, KeyBoard, Keys};
 use waitroom::{Author, KeyOrder};
 
-use crate::failures::resources;
-use crate::room::{Item, TestRoom, config, now, run};
-use crate::stub::stub;
+use crate::room::{Item, TestRoom, now, run};
 
 const HOUR: Duration = Duration::from_hours(1);
 
@@ -136,23 +131,6 @@ fn keys_that_were_not_moved_stay_in_the_table() {
         room_of_before(&test).await;
         test.store.remove_moved_keys().await.unwrap();
         assert!(test.item("key/private").await.unwrap().contains_key("ring"));
-    });
-}
-
-/// Every producer looks when it starts, while a visitor waits.
-#[test]
-fn that_the_table_has_no_keys_takes_one_read() {
-    run(async {
-        let asked = Arc::new(AtomicU32::new(0));
-        let counted = asked.clone();
-        let aws = stub(move |_, _| {
-            counted.fetch_add(1, Ordering::Relaxed);
-            let removed = json!({ "id": { "S": "key/private" }, "format": { "N": "2" } });
-            (200, json!({ "Item": removed }).to_string())
-        });
-        let store = AwsStore::new(&config(&aws), resources());
-        store.remove_moved_keys().await.unwrap();
-        assert_eq!(asked.load(Ordering::Relaxed), 1);
     });
 }
 

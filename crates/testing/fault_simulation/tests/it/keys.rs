@@ -1,7 +1,5 @@
 //! The keys that sign passes, while calls fail, the room is killed and the operator changes the keys.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use base64::Engine;
@@ -186,25 +184,6 @@ fn no_pass_is_signed_with_a_key_that_is_not_published_and_the_room_can_always_si
         world.run(11 * SECOND);
         assert!(pass(&mut world).is_some(), "seed {seed}");
     }
-}
-
-/// On AWS, a visitor waits for a producer that starts.
-#[test]
-fn a_producer_that_starts_reads_the_published_keys_once() {
-    let mut world = world(5);
-    pass(&mut world).unwrap();
-    world.kill();
-    world.boot();
-    let reads = Arc::new(AtomicU32::new(0));
-    let counted = reads.clone();
-    world.set_faults(move |call| {
-        counted.fetch_add(u32::from(call == PortCall::Keys), Ordering::Relaxed);
-        (InjectedFault::None, Duration::ZERO)
-    });
-    world.warm_up();
-    assert_eq!(reads.load(Ordering::Relaxed), 1);
-    pass(&mut world).unwrap();
-    assert_eq!(reads.load(Ordering::Relaxed), 1, "its first visitor needs nothing more");
 }
 
 /// Whoever looks at the door gets no place and no pass. So `beekeeper deploy` finds keys in a room that nobody has joined.
