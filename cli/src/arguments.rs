@@ -27,8 +27,7 @@ use clap_complete::Shell;
 use control::TypedTime;
 use url::Url;
 use waitroom::{
-    AuditEntry, ExtraSize, HelpCode, Message, Mode, Notice, Rate, RateError, RoomId, StockSize, Stretch,
-    WebUrl,
+    AuditEntry, ExtraSize, HelpCode, Message, Mode, Notice, Rate, RoomId, StockSize, Stretch, WebUrl,
 };
 
 pub(crate) use doctor::ExamineRoom;
@@ -490,16 +489,11 @@ pub(crate) struct Man {
     pub(crate) dir: Option<PathBuf>,
 }
 
-/// A rate as people type it. With its examples, nobody tries 1,200 a second time.
-fn rate(text: &str) -> Result<Rate, String> {
-    text.parse().map_err(|error: RateError| format!("{error}, like 1200 or 3k"))
-}
-
 /// A rate that lets somebody in.
 fn some(text: &str) -> Result<Rate, String> {
     let nobody = text.parse() == Ok(0_u32);
     let pause = if nobody { "to let nobody in, use: beekeeper pause NAME; " } else { "" };
-    rate(text).map_err(|error| format!("{pause}{error}"))
+    number::rate(text).map_err(|error| format!("{pause}{error}"))
 }
 
 #[cfg(test)]

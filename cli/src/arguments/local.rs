@@ -6,7 +6,8 @@ use clap::{Args, ValueHint};
 use server::{PlacesPerMinute, TrustedProxy};
 use waitroom::{Mode, Rate, RoomId, WebUrl, WebUrlError};
 
-use super::{LOCAL, SettingFlags, number, time};
+use super::which::LOCAL;
+use super::{SettingFlags, number, time};
 use crate::flags_file::FileFlags;
 
 #[derive(Debug, Args)]

@@ -1,6 +1,8 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
+use waitroom::{Rate, RateError};
+
 /// Reads a whole number within these bounds.
 pub(super) fn between<T: FromStr + PartialOrd + Display + Copy>(
     least: T,
@@ -10,6 +12,11 @@ pub(super) fn between<T: FromStr + PartialOrd + Display + Copy>(
         let number = text.parse::<T>().ok().filter(|number| (least..=most).contains(number));
         number.ok_or_else(|| format!("must be a whole number from {least} to {most}"))
     }
+}
+
+/// A rate as people type it. With its examples, nobody tries 1,200 a second time.
+pub(super) fn rate(text: &str) -> Result<Rate, String> {
+    text.parse().map_err(|error: RateError| format!("{error}, like 1200 or 3k"))
 }
 
 #[cfg(test)]

@@ -8,8 +8,9 @@ use clap::{Args, ValueHint};
 use config::{LifetimeMinutes, MostActive, MostSurplus, PageFolder, RoomConfig, SessionMinutes};
 use waitroom::{Mode, Rate, Title, WebUrl};
 
+use super::number::rate;
 use super::which::KNOWS_AWS;
-use super::{Removable, Throttling, rate, time};
+use super::{Removable, Throttling, time};
 use crate::exit::{Exit, Failure};
 
 const RATE: &str = if KNOWS_AWS {

@@ -7,8 +7,9 @@ use config::Region;
 use simulation::{ArrivalShape, Arrivals, ScenarioRequest, TimedOrder};
 use waitroom::{ActiveLimit, Mode, Oversubscription, Rate, RoomId};
 
+use super::number::rate;
 use super::which::KNOWS_AWS;
-use super::{examples, number, rate, rehearse, time};
+use super::{examples, number, rehearse, time};
 use crate::flags_file::FileFlags;
 
 const CONFIGURED: &str = if KNOWS_AWS {
