@@ -310,27 +310,43 @@ mod tests {
         |room| room.turn(RoomState::Off),
     ];
 
+    /// The state with the opening, and whether it takes newcomers, releases, and lets everybody through.
+    fn shown(room: &Room) -> String {
+        assert_eq!(room.valve() != Valve::Closed, room.releases());
+        let opens = room.opens.map_or(String::new(), |opens| format!(" until {}", opens.as_millis()));
+        let yes = |switch| if switch { "yes" } else { "no" };
+        let (joins, releases) = (yes(room.takes_newcomers()), yes(room.releases()));
+        format!("{}{opens}: {joins} {releases} {}", room.state, yes(room.lets_everybody_through()))
+    }
+
     #[test]
-    fn every_order_schedules_its_valves_from_every_state() {
+    fn every_order_leads_from_every_state_to_the_same_one() {
         let [on, paused, ahead, off] = BEGINS;
         let past: fn(&mut Room) = |room| room.open_at(Timestamp::from_millis(49_999));
         let (open, closed) = ("", "0=100 51000=closed");
         let (again, withdrawn) = ("0=100 51000=closed 51500=100", "0=100 51000=closed 51503=100");
         let opening = "0=100 51000=closed 600003=100";
-        for (order, valves) in [
-            (on, [open, again, withdrawn, again]),
-            (paused, [closed; 4]),
-            (ahead, [opening, opening, "0=100 51000=closed 600002=100", opening]),
-            (past, [open, again, withdrawn, again]),
-            (off, [closed; 4]),
+        for (order, expected, valves) in [
+            (on, "on: yes yes no", [open, again, withdrawn, again]),
+            (paused, "paused: yes no no", [closed; 4]),
+            (
+                ahead,
+                "paused until 600000: yes no no",
+                [opening, opening, "0=100 51000=closed 600002=100", opening],
+            ),
+            (past, "on: yes yes no", [open, again, withdrawn, again]),
+            (off, "off: no no yes", [closed; 4]),
         ] {
             for (begin, valves) in BEGINS.into_iter().zip(valves) {
                 let mut room = room(100);
                 change(&mut room, begin);
                 change(&mut room, order);
-                assert_eq!(room.valves.to_string(), valves);
+                assert_eq!((&*shown(&room), &*room.valves.to_string()), (expected, valves));
                 change(&mut room, |room| room.stretch = Stretch::MAX);
-                assert_eq!(room.valves.to_string(), valves, "no other order");
+                assert_eq!((&*shown(&room), &*room.valves.to_string()), (expected, valves), "no other order");
+                // Only an opening ahead leads to another state by itself.
+                let opened = if room.opens.is_some() { "on: yes yes no" } else { expected };
+                assert_eq!(shown(&Arc::new(room).at(OPENS)), opened);
             }
         }
     }
