@@ -415,14 +415,29 @@ mod tests {
     use futures_executor::block_on;
     use futures_util::FutureExt;
     use port_contracts::visitor::{admission, visitor};
-    use redb::Builder;
     use redb::backends::InMemoryBackend;
+    use redb::{Builder, Database, DatabaseError};
     use waitroom::fixture;
     use waitroom::ports::{Admissions, LineBack};
 
     use super::*;
     use crate::EmbeddedStore;
     use crate::tables::{Tables, encode_admission};
+
+    fn opened(
+        open: impl Fn() -> Result<Database, DatabaseError> + Send + Sync + 'static,
+    ) -> (EmbeddedStore, Committer) {
+        let now = || Timestamp::from_millis(1_700_000_000_000);
+        EmbeddedStore::new(Box::new(open), Box::new(now), Duration::ZERO, fixture::room(300), None).unwrap()
+    }
+
+    fn in_memory() -> Result<Database, DatabaseError> {
+        Builder::new().create_with_backend(InMemoryBackend::new())
+    }
+
+    async fn fail(store: &EmbeddedStore) -> PortResult<()> {
+        store.change("fail", |_: &mut Draft<'_>| -> Result<(), TableError> { panic!("on purpose") }).await
+    }
 
     #[test]
     fn who_hears_that_a_change_failed_can_read() {
@@ -435,15 +450,10 @@ mod tests {
             }
             Builder::new().create(&file)
         };
-        let now = || Timestamp::from_millis(1_700_000_000_000);
-        let (store, committer) =
-            EmbeddedStore::new(Box::new(open), Box::new(now), Duration::ZERO, fixture::room(300), None)
-                .unwrap();
+        let (store, committer) = opened(open);
         let thread = std::thread::spawn(move || committer.run());
 
-        let failed =
-            store.change("fail", |_: &mut Draft<'_>| -> Result<(), TableError> { panic!("on purpose") });
-        block_on(failed).unwrap_err();
+        block_on(fail(&store)).unwrap_err();
         store.read("read", |_| Ok(())).unwrap();
 
         store.close();
@@ -462,18 +472,13 @@ mod tests {
             }
             Builder::new().create(&file)
         };
-        let now = || Timestamp::from_millis(1_700_000_000_000);
-        let (store, committer) =
-            EmbeddedStore::new(Box::new(open), Box::new(now), Duration::ZERO, fixture::room(300), None)
-                .unwrap();
+        let (store, committer) = opened(open);
         let thread = std::thread::spawn(move || committer.run());
 
         let (mut found, mut failed) = (0, 0);
         // From the first failure to the second.
         while opens.load(Ordering::Relaxed) < 3 {
-            let fails =
-                store.change("fail", |_: &mut Draft<'_>| -> Result<(), TableError> { panic!("on purpose") });
-            drop(fails.now_or_never());
+            drop(fail(&store).now_or_never());
             match store.read("read", |_| Ok(())) {
                 Ok(()) => found += 1,
                 Err(_) => failed += 1,
@@ -488,11 +493,7 @@ mod tests {
 
     #[test]
     fn admissions_are_opened_once_for_each_commit() {
-        let now = || Timestamp::from_millis(1_700_000_000_000);
-        let open = move || Builder::new().create_with_backend(InMemoryBackend::new());
-        let (store, mut committer) =
-            EmbeddedStore::new(Box::new(open), Box::new(now), Duration::ZERO, fixture::room(300), None)
-                .unwrap();
+        let (store, mut committer) = opened(in_memory);
         let admissions = || store.shared.database.admissions().unwrap();
         let before = admissions();
         assert!(Arc::ptr_eq(&before, &admissions()));
@@ -520,15 +521,10 @@ mod tests {
                 }
             })
         };
-        let now = || Timestamp::from_millis(1_700_000_000_000);
-        let (store, mut committer) =
-            EmbeddedStore::new(Box::new(open), Box::new(now), Duration::ZERO, fixture::room(300), None)
-                .unwrap();
+        let (store, mut committer) = opened(open);
         let find = || block_on(store.admission(visitor(1).token));
         assert_eq!(find().unwrap(), None);
-        let fails =
-            store.change("fail", |_: &mut Draft<'_>| -> Result<(), TableError> { panic!("on purpose") });
-        drop(fails.now_or_never());
+        drop(fail(&store).now_or_never());
         committer.commit_pending().unwrap_err();
         assert_eq!(find().unwrap_err().fault, Fault::Busy, "nothing is read of the file that was closed");
         committer.reopen().unwrap();
@@ -537,11 +533,7 @@ mod tests {
 
     #[test]
     fn whoever_was_told_to_come_again_has_no_place_that_nobody_knows() {
-        let now = || Timestamp::from_millis(1_700_000_000_000);
-        let open = move || Builder::new().create_with_backend(InMemoryBackend::new());
-        let (store, mut committer) =
-            EmbeddedStore::new(Box::new(open), Box::new(now), Duration::ZERO, fixture::room(300), None)
-                .unwrap();
+        let (store, mut committer) = opened(in_memory);
         let mut context = Context::from_waker(Waker::noop());
         let [mut waits, mut gave_up] = [1, 2].map(|n| Box::pin(store.join(visitor(n))));
         for join in [&mut waits, &mut gave_up] {
