@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use document::words;
 
-/// Clears the live line.
+/// Clears the live line: back to its beginning, and nothing on it.
 pub(crate) const CLEAR: &str = "\r\x1b[K";
 
 /// How many bytes wait for whoever reads. What comes while they take none is left out.

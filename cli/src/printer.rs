@@ -260,7 +260,6 @@ impl Drop for LiveLine {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AboveLiveLine;
 
-/// Back to the beginning of the line, and nothing on it.
 fn print_above(text: &[u8]) {
     error_output::print(error_output::above_live_line(text));
 }
