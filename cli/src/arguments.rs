@@ -43,7 +43,7 @@ pub(crate) use setting_flags::SettingFlags;
 pub(crate) use setup::{GUARD_FILE, NGINX_CONF, ROOM_FILE, SetUp, SetUpNginx, WhatToSetUp};
 pub(crate) use simulate::{SimulateEvent, Sought};
 pub(crate) use throttling::Throttling;
-pub(crate) use which::{KNOWS_AWS, LOCAL, OnThisMachine, Which, examples};
+pub(crate) use which::{KNOWS_AWS, LOCAL, OnThisMachine, Which, as_typed, examples};
 
 use crate::log::LogFilter;
 

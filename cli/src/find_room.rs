@@ -2,14 +2,14 @@
 
 use std::error::Error;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use control::{ControlError, Order, Reply, SocketError, SocketFailure, SocketRoom, Transport};
 use rooms::{StoppedRoom, data};
 use waitroom::RoomId;
 
-use crate::arguments::{LOCAL, Which};
+use crate::arguments::{Which, as_typed};
 use crate::exit::{Exit, Failure};
 use crate::printer::note;
 use crate::room::RoomHandle;
@@ -43,10 +43,7 @@ impl RoomHandle {
         if let Some(expected) = expected.filter(|expected| *expected != name) {
             return Err(another(&directory, &name, &expected).into());
         }
-        let as_typed = match data {
-            Some(directory) => in_data(directory),
-            None => format!("{LOCAL}{name}"),
-        };
+        let as_typed = as_typed(data.map(PathBuf::as_path), &name);
         let start = starting(&SocketRoom::new(directory).named(name));
         note(&format!("{} isn't running; this is how it stood at {}; {start}", room.name, room.at));
         Ok(Self::not_running(room, as_typed))
@@ -68,7 +65,8 @@ impl RoomHandle {
             (Ok(_), None) => return Err(ControlError::Unexpected { room: data::default_name()? }.into()),
             (Err(error), None) => return Err(ControlError::Unreached(error).into()),
         };
-        Ok(Self::running(name, directory.to_owned(), in_data(directory)))
+        let as_typed = as_typed(Some(directory), &name);
+        Ok(Self::running(name, directory.to_owned(), as_typed))
     }
 }
 
@@ -78,15 +76,10 @@ fn hangs(error: &(dyn Error + Send + Sync + 'static)) -> bool {
     matches!(failure, Some(SocketFailure::Unanswered(cause)) if cause.kind() == ErrorKind::TimedOut)
 }
 
-/// How a command names the room in this directory. Nothing else is needed.
-fn in_data(directory: &Path) -> String {
-    format!("--data {}", directory.display())
-}
-
 /// The error for a directory with another room than the command names.
 fn another(directory: &Path, there: &RoomId, expected: &RoomId) -> Failure {
     let another = format!("{} holds the room {there}, not {expected}", directory.display());
-    let advice = format!("for that room, leave out the name: {}", in_data(directory));
+    let advice = format!("for that room, leave out the name: {}", as_typed(Some(directory), there));
     Failure::new(Exit::Usage, another).advising(advice)
 }
 

@@ -11,7 +11,7 @@ use rooms::{StoppedRoom, data};
 use url::Url;
 use waitroom::RoomId;
 
-use crate::arguments::LOCAL;
+use crate::arguments::as_typed;
 use crate::aws::deployed::{DeployedRoom, address};
 
 /// A room, as a command has it.
@@ -36,7 +36,7 @@ impl RoomHandle {
     /// The room of this name in the user's data directory.
     pub(crate) fn here(name: RoomId) -> Result<Self> {
         let directory = data::directory(None, &name)?;
-        let as_typed = format!("{LOCAL}{name}");
+        let as_typed = as_typed(None, &name);
         Ok(Self::running(name, directory, as_typed))
     }
 

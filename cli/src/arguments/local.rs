@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 use server::{PlacesPerMinute, TrustedProxy};
 use waitroom::{Mode, Rate, RoomId, WebUrl, WebUrlError};
 
-use super::which::LOCAL;
+use super::which::as_typed;
 use super::{SettingFlags, number, time};
 use crate::flags_file::FileFlags;
 
@@ -100,10 +100,7 @@ impl Local {
 
     /// How another command names the room.
     pub(crate) fn as_typed(&self, name: &RoomId) -> String {
-        match &self.data {
-            Some(data) => format!("--data {}", data.display()),
-            None => format!("{LOCAL}{name}"),
-        }
+        as_typed(self.data.as_deref(), name)
     }
 }
 

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use waitroom::RoomId;
@@ -61,6 +61,14 @@ impl OnThisMachine {
 
 /// How a command says that a room is on this machine.
 pub(crate) const LOCAL: &str = if KNOWS_AWS { "--local " } else { "" };
+
+/// How a command names a room on this machine. In a directory, nothing else is needed.
+pub(crate) fn as_typed(data: Option<&Path>, name: &RoomId) -> String {
+    match data {
+        Some(directory) => format!("--data {}", directory.display()),
+        None => format!("{LOCAL}{name}"),
+    }
+}
 
 /// The text of a help with its examples. Where only this machine is known, without --local and without what is about AWS. Remarks
 /// stay below each other.
